@@ -30,6 +30,10 @@
 //	in use ──► mounted ──► unmounted ──► detaching ──► gone
 //	   └──────────┴────────────┴─────────────┴──► stuck
 //
+// One that was never attached is attaching instead of unmounted. Nothing can have written
+// to it, and kube-controller-manager keeps at it for minutes: when its time is over, the end
+// of the machine releases it.
+//
 // A stuck volume is a report, not a permission: the machine stays until it is
 // detached, unless a deadline or the policy says otherwise, or no kubelet answers
 // that could unmount it. Then the step lists what is left behind.

@@ -330,7 +330,7 @@ func (w *world) pdb(t *testing.T, c storytest.Command) {
 	w.pdbs = append(w.pdbs, pdb)
 }
 
-// volume NAME [claim=NS/NAME] [mounted] [detaching] [error=TEXT] [no-pv] attaches
+// volume NAME [claim=NS/NAME] [mounted] [attaching] [detaching] [error=TEXT] [no-pv] attaches
 // PV NAME or changes how it stands; "volume NAME gone" detaches it.
 func (w *world) volume(c storytest.Command) {
 	name := c.Args[0]
@@ -383,8 +383,9 @@ func (w *world) volume(c storytest.Command) {
 	if c.Has("detaching") && a.DeletionTimestamp == nil {
 		a.DeletionTimestamp = &metav1.Time{Time: w.view.Now}
 	}
+	a.Status.Attached = !c.Has("attaching")
 	if text := c.Options["error"]; text != "" {
-		a.Status.DetachError = &storagev1.VolumeError{Message: text}
+		a.Status.AttachError, a.Status.DetachError = &storagev1.VolumeError{Message: text}, &storagev1.VolumeError{Message: text}
 	}
 	w.view.Attachments = append(w.view.Attachments, a)
 	slices.SortFunc(w.view.Attachments, func(a, b *storagev1.VolumeAttachment) int { return cmp.Compare(a.Name, b.Name) })

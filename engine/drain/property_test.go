@@ -141,6 +141,7 @@ func addVolume(t *rapid.T, v *drain.View, p *corev1.Pod) {
 	}
 	a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-" + p.Name, CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour))}}
 	a.Spec.Attacher, a.Spec.Source.PersistentVolumeName = "ebs.csi.aws.com", &pv
+	a.Status.Attached = chance(t, "attached", 2)
 	if chance(t, "detaching", 3) {
 		a.DeletionTimestamp = &metav1.Time{Time: near(t, "detaching since")}
 	}
@@ -161,7 +162,7 @@ func anyBudgets(t *rapid.T) []*policyv1.PodDisruptionBudget {
 // endsByItself are the waits that need nobody to do anything.
 var endsByItself = []plan.Code{
 	plan.EvictionPending, plan.EvictionPaced, plan.LaterWave, plan.PodTerminating, plan.PodLost,
-	plan.CloudSilent, plan.VolumeInUse, plan.VolumeMounted, plan.VolumeUnmounted, plan.VolumeDetaching, plan.VolumeReleasing, plan.VolumeUnreachable,
+	plan.CloudSilent, plan.VolumeInUse, plan.VolumeMounted, plan.VolumeUnmounted, plan.VolumeAttaching, plan.VolumeDetaching, plan.VolumeReleasing, plan.VolumeUnreachable,
 }
 
 func TestWhateverTheNodeLooksLikeAStepKeepsItsPromises(t *testing.T) {
@@ -244,7 +245,9 @@ func ends(v drain.View, s drain.Step) []string {
 	}
 	late := !v.Deadline.IsZero() && !v.Now.Before(v.Deadline)
 	silent := !snapshot.Ready(v.Node.Object)
-	held := func(x drain.Verdict) bool { return x.Want == string(plan.VolumeHeld) }
+	held := func(x drain.Verdict) bool {
+		return x.Want == string(plan.VolumeHeld) || x.Want == string(plan.VolumeAttaching)
+	}
 	if running && !late && !silent && !v.Policy.TerminateStuck && slices.ContainsFunc(s.LeftBehind, func(x drain.Verdict) bool { return !held(x) }) {
 		out = append(out, "leaves volumes behind without a reason")
 	}

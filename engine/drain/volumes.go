@@ -52,7 +52,8 @@ func volumes(v View, r roster) Step {
 
 // releasedByEnd reports whether only the end of the machine can release a volume.
 func releasedByEnd(x Verdict) bool {
-	return x.Code == plan.VolumeUnreachable || x.Code == plan.VolumeStuck && x.Want == string(plan.VolumeHeld)
+	return x.Code == plan.VolumeUnreachable ||
+		x.Code == plan.VolumeStuck && (x.Want == string(plan.VolumeHeld) || x.Want == string(plan.VolumeAttaching))
 }
 
 // all reports whether the code of every verdict is one of a few.
@@ -145,18 +146,28 @@ func (x *storage) verdict(a *storagev1.VolumeAttachment) Verdict {
 		return Verdict{r, true}
 	}
 	r.Code, r.Since, r.Until = x.state(a)
-	if r.Code == plan.VolumeDetaching && a.Status.DetachError != nil {
-		r.Have = a.Status.DetachError.Message
-	}
+	r.Have = failure(a, r.Code)
 	switch {
 	case r.Until.IsZero() || x.view.Now.Before(r.Until):
 	case r.Code == plan.VolumeMounted && !slices.Contains(x.view.reported(), x.attached(a)):
 		r.Code, r.Until = plan.VolumeUnreachable, time.Time{}
 	default:
 		r.Want, r.Code, r.Until = string(r.Code), plan.VolumeStuck, time.Time{}
-		r.Have = x.why(a, plan.Code(r.Want))
+		r.Have = cmp.Or(r.Have, x.why(a, plan.Code(r.Want)))
 	}
 	return Verdict{r, true}
+}
+
+// failure is the driver's latest error of what a state waits for, empty if there is none.
+func failure(a *storagev1.VolumeAttachment, state plan.Code) string {
+	err := a.Status.DetachError
+	if state == plan.VolumeAttaching {
+		err = a.Status.AttachError
+	}
+	if err == nil || state != plan.VolumeAttaching && state != plan.VolumeDetaching {
+		return ""
+	}
+	return err.Message
 }
 
 const usedByStaying = "a pod that stays uses it"
@@ -187,6 +198,8 @@ func (x *storage) state(a *storagev1.VolumeAttachment) (state plan.Code, since, 
 		state = plan.VolumeInUse
 	case slices.Contains(x.view.inUse(), name):
 		state = plan.VolumeMounted
+	case !a.Status.Attached:
+		state = plan.VolumeAttaching
 	}
 	if x.drained.IsZero() {
 		return state, a.CreationTimestamp.Time, time.Time{}
@@ -198,13 +211,11 @@ func (x *storage) state(a *storagev1.VolumeAttachment) (state plan.Code, since, 
 func (x *storage) why(a *storagev1.VolumeAttachment, state plan.Code) string {
 	pv := a.Spec.Source.PersistentVolumeName
 	switch {
-	case state == plan.VolumeDetaching && a.Status.DetachError != nil:
-		return a.Status.DetachError.Message
 	case pv != nil && x.view.Volumes.Volumes[*pv] == nil:
 		return "its PersistentVolume does not exist any more"
 	case state == plan.VolumeDetaching && x.stateInCloud(x.attached(a)) == detached:
 		return "the cloud has detached it"
-	case state == plan.VolumeDetaching || state == plan.VolumeUnmounted:
+	case state == plan.VolumeDetaching || state == plan.VolumeUnmounted || state == plan.VolumeAttaching:
 		if at := x.stateInCloud(x.attached(a)); at != "" {
 			return "in the cloud it is " + at
 		}

@@ -71,6 +71,8 @@ const (
 	VolumeMounted Code = "VolumeMounted"
 	// VolumeUnmounted: the kubelet is done with it and its detachment is next.
 	VolumeUnmounted Code = "VolumeUnmounted"
+	// VolumeAttaching: no pod of the machine uses it any more, and it was never attached.
+	VolumeAttaching Code = "VolumeAttaching"
 	// VolumeDetaching: the driver has been told to detach it, at Since.
 	VolumeDetaching Code = "VolumeDetaching"
 	// VolumeHeld: the volume, the first object, has no attachment any more, and

@@ -29,6 +29,7 @@ var drainWords = words{
 	VolumeInUse:       say("%s is in use", Reason.volume),
 	VolumeMounted:     say("%s is still mounted", Reason.volume),
 	VolumeUnmounted:   caused(say("%s is unmounted and waits to be detached", Reason.volume)),
+	VolumeAttaching:   caused(say("%s is still being attached", Reason.volume)),
 	VolumeDetaching:   caused(say("%s is being detached", Reason.volume)),
 	VolumeHeld:        say("%s has no attachment any more, but %s", Reason.volume, have),
 	CloudSilent:       caused(say("the cloud does not report which volumes are attached to the instance of %s", first("the Node"))),
@@ -58,6 +59,8 @@ func stuckIn(r Reason) string {
 		return "mounted"
 	case VolumeUnmounted:
 		return "unmounted without being detached"
+	case VolumeAttaching:
+		return "attaching"
 	case VolumeHeld:
 		return "held without an attachment"
 	}
@@ -119,6 +122,8 @@ func volumeRemedy(r Reason) string {
 		return "the kubelet and the driver's node plugin have to unmount it; a plugin that is gone comes back if its DaemonSet tolerates karpenter.sh/disrupted:NoSchedule"
 	case VolumeUnmounted:
 		return "kube-controller-manager has to detach it; no pod may use it on this node"
+	case VolumeAttaching:
+		return "look at the log of the driver's controller; the end of the instance releases it"
 	case VolumeHeld:
 		return heldRemedy
 	}
