@@ -314,6 +314,17 @@ func lacking(p *snapshot.Pool) []string {
 	return out
 }
 
+// cost says what nodes cost of which some have no price that is known.
+func cost(price float64, nodes, unpriced int) string {
+	switch {
+	case unpriced == 0:
+		return " for " + plan.PerHour(price)
+	case unpriced == nodes:
+		return "; what it costs is not known"
+	}
+	return fmt.Sprintf(" for %s, not counting %d whose price is not known", plan.PerHour(price), unpriced)
+}
+
 // Pool counts the verdicts of a pool's machines and says what its budgets allow; an
 // error says that there is none of that name.
 func (c *Cluster) Pool(name string) (*Answer, error) {
@@ -333,13 +344,9 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 			}
 		}
 	}
-	cost := plan.PerHour(price)
-	if unpriced > 0 {
-		cost += fmt.Sprintf(", not counting %d whose price is not known", unpriced)
-	}
 	a := &Answer{
 		Object: plan.PoolRef(name), Verdict: Ready, Machines: map[plan.Code]int{}, Reasons: []plan.Reason{}, Fixes: []Fix{},
-		Summary: []string{fmt.Sprintf("nodepool/%s has %s for %s.", name, plan.Count(count, "node"), cost)},
+		Summary: []string{fmt.Sprintf("nodepool/%s has %s%s.", name, plan.Count(count, "node"), cost(price, count, unpriced))},
 	}
 	reasons := []plan.Reason{}
 	why := p.Closed()
