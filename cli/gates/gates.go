@@ -96,7 +96,7 @@ func (g *Gates) Judge() string {
 		out = append(out, name+" has no effect")
 	}
 	if g.Off(ReservedCapacity) {
-		out = append(out, "classes that select capacity reservations use them all the same; on-demand machines run in open ones as well")
+		out = append(out, "classes that select capacity reservations use them all the same")
 	}
 	if g.Off(spotToSpot) {
 		out = append(out, "spot machines are replaced by cheaper spot machines all the same, if that saves what spotToSpot of a NodePolicy asks, 20 % by default")

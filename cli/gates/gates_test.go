@@ -12,7 +12,7 @@ func TestWhatIsOtherwiseThanInKarpenterIsSaid(t *testing.T) {
 		"TerminateFirstDrift=true,TerminateFirstRepair=true":        "",
 		"PodDeletionCostManagement=true":                            "",
 		"SpotToSpotConsolidation=false":                             spot,
-		"ReservedCapacity=false":                                    "classes that select capacity reservations use them all the same; on-demand machines run in open ones as well",
+		"ReservedCapacity=false":                                    "classes that select capacity reservations use them all the same",
 		"DynamicResources=true,SpotToSpotConsolidation=false":       "DynamicResources has no effect; " + spot,
 		"NodeClassCEL=true":                                         "NodeClassCEL has no effect",
 	} {
