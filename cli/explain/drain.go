@@ -19,7 +19,7 @@ var phaseText = map[drain.Phase]string{
 	drain.Cordon: "it is about to be cordoned", drain.PreDrain: "waiting for the policy's hooks before the drain",
 	drain.Drain: "its pods are being evicted", drain.Detach: "its volumes are being detached",
 	drain.PreTerminate: "waiting for the policy's hooks before the instance is terminated",
-	drain.Terminate:    "the instance is being terminated", drain.Release: "the instance is gone, and what was on it is being released",
+	drain.Terminate:    "the instance is to be terminated", drain.Release: "the instance is gone, and what was on it is being released",
 	drain.Finish: "the instance is gone, and the Node is being deleted",
 }
 

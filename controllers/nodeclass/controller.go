@@ -37,20 +37,21 @@ const name = "nodeclass"
 // lookAgain is how often a class that is deleted is looked at while claims use it.
 const lookAgain = 10 * time.Minute
 
-// maxBackoff is the longest pause between tries to work out a class for which the cloud does not
-// answer, and so the delay after it does.
-const maxBackoff = 15 * time.Second
+// askAgain are the shortest and the longest pause between tries to work out a class for which the
+// cloud does not answer, the latter the delay after it does.
+const askAgainLeast, askAgainMost = time.Second, 15 * time.Second
 
 // Reconciler serves one class at a time; it is safe for concurrent use on different ones.
 type Reconciler struct {
 	loop.Deps
-	keeper cloud.ClassKeeper
-	kind   cloud.ClassKind
+	keeper  cloud.ClassKeeper
+	kind    cloud.ClassKind
+	failing *loop.Attempts
 }
 
 // New makes a Reconciler for the classes of a provider.
 func New(d loop.Deps, keeper cloud.ClassKeeper) *Reconciler {
-	return &Reconciler{d, keeper, keeper.ClassKind()}
+	return &Reconciler{d, keeper, keeper.ClassKind(), d.Attempts("the status of a class could not be worked out and is tried again", askAgainLeast, askAgainMost)}
 }
 
 // Add registers the loop, if the provider keeps the status of its classes: it runs for every
@@ -67,7 +68,7 @@ func Add(mgr manager.Manager, d loop.Deps) error {
 		Named(name).
 		For(r.kind.New(), builder.WithPredicates(changed)).
 		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(classOf), builder.WithPredicates(telling())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 10, RateLimiter: loop.Backoff(time.Second, maxBackoff)}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 10, RateLimiter: loop.Backoff(askAgainLeast, askAgainMost)}).
 		Complete(r)
 }
 
@@ -109,6 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	ctx = metrics.WithController(ctx, name)
 	class := r.kind.New()
 	if err := r.Client.Get(ctx, req.NamespacedName, class); err != nil {
+		r.failing.Forget(req)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if class.GetDeletionTimestamp() != nil {
@@ -145,8 +147,9 @@ func (r *Reconciler) keep(ctx context.Context, class cloud.Class) (again time.Du
 	}
 	r.tell(held, now)
 	if unresolved != nil {
-		return 0, fmt.Errorf("working out the status of %s: %w", class.GetName(), unresolved)
+		return r.failing.Failed(ctx, loop.RequestFor(class), unresolved, unresolved.Error()).RequeueAfter, nil
 	}
+	r.failing.Forget(loop.RequestFor(class))
 	return again, nil
 }
 

@@ -140,11 +140,22 @@ func TestWhatIsWrongWithAClassIsToldOnceByAnEvent(t *testing.T) {
 	}
 }
 
+// The rest is asked for again every 15 seconds at most, and the log has it once.
 func TestWhatWasWorkedOutIsWrittenAlsoIfSomethingIsMissing(t *testing.T) {
 	w := newWorld(t)
 	w.keeper.err = errors.New("AWS is slow")
-	if _, err := w.reconcile(); !errors.Is(err, w.keeper.err) {
-		t.Errorf("answered %v", err)
+	w.Sync()
+	var lines []string
+	r, logged, again := nodeclass.New(w.Deps, w.keeper), looptest.Logged(&lines), time.Duration(0)
+	for range 10 {
+		result, err := r.Reconcile(logged, reconcile.Request{NamespacedName: client.ObjectKey{Name: looptest.Class.Name}})
+		if again = result.RequeueAfter; err != nil || again == 0 {
+			t.Fatalf("again in %v, error %v", again, err)
+		}
+		w.Clock.Step(again)
+	}
+	if again != 15*time.Second || len(lines) != 1 || !strings.Contains(lines[0], "AWS is slow") {
+		t.Errorf("asked again in %v, and logged: %q", again, lines)
 	}
 	if w.class().Data["status"] != "resolved" {
 		t.Error("the status was not written")
