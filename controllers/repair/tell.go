@@ -44,13 +44,8 @@ func (w *Watcher) tell(ctx context.Context, d *repair.Decision) error {
 		well := plan.Condition{Type: repair.Unhealthy, Status: corev1.ConditionFalse, Reason: "Healthy", Message: "nothing is wrong any more"}
 		errs = append(errs, w.note(ctx, n, func(nc *karpv1.NodeClaim) { w.SetConditions(nc, []plan.Condition{well}) }))
 	}
-	for n, since := range d.Crashing {
-		errs = append(errs, w.note(ctx, n, func(nc *karpv1.NodeClaim) {
-			set(nc, repair.CrashingAnnotation, since.UTC().Format(time.RFC3339))
-		}))
-	}
-	for _, n := range d.Calm {
-		errs = append(errs, w.note(ctx, n, func(nc *karpv1.NodeClaim) { set(nc, repair.CrashingAnnotation, "") }))
+	for n, since := range d.Notes {
+		errs = append(errs, w.note(ctx, n, func(nc *karpv1.NodeClaim) { set(nc, repair.SinceAnnotation, since) }))
 	}
 	return errors.Join(errs...)
 }

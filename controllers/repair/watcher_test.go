@@ -225,7 +225,7 @@ func TestSinceWhenAnAgentCrashesIsNotedAndForgotten(t *testing.T) {
 		w.again()
 	}
 	look()
-	if got := w.claim("n1").Annotations[engine.CrashingAnnotation]; got != "2026-03-11T12:00:00Z" {
+	if got := w.claim("n1").Annotations[engine.SinceAnnotation]; got != `{"daemonset/cni -n kube-system":"2026-03-11T12:00:00Z"}` {
 		t.Fatalf("noted %q", got)
 	}
 	w.Clock.Step(14 * time.Minute)
@@ -236,7 +236,7 @@ func TestSinceWhenAnAgentCrashesIsNotedAndForgotten(t *testing.T) {
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(looptest.Noon)}}
 	w.Must(w.Client.Status().Update(ctx, pod))
 	look()
-	if got := w.claim("n1"); got.Annotations[engine.CrashingAnnotation] != "" || got.DeletionTimestamp != nil {
+	if got := w.claim("n1"); got.Annotations[engine.SinceAnnotation] != "" || got.DeletionTimestamp != nil {
 		t.Errorf("got %v", got.Annotations)
 	}
 }

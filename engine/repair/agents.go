@@ -13,10 +13,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// CrashingAnnotation is on a claim while an agent crashes on its machine: since
-// when, RFC 3339.
-const CrashingAnnotation = "millwright.dev/agent-crashing-since"
-
 // Recovered is how long a container must run to count as well again: kubelets then
 // forget its crashes.
 const Recovered = 10 * time.Minute
@@ -41,10 +37,10 @@ func (d *decider) agents(n *snapshot.Node, policy snapshot.Repair) []Finding {
 		if restarts < rule.Restarts {
 			continue
 		}
-		since := d.crashingSince(n)
 		object := plan.ObjectRef{Kind: "DaemonSet", Namespace: set.Namespace, Name: set.Name}
+		since := first(noted(n), object.String(), d.s.Now.Truncate(time.Second))
 		out = append(out, Finding{
-			Name: object.String(), Object: object, What: fmt.Sprintf("agent %s/%s keeps crashing (%d restarts)", p.Namespace, p.Name, restarts),
+			Name: object.String(), key: object.String(), Object: object, What: fmt.Sprintf("agent %s/%s keeps crashing (%d restarts)", p.Namespace, p.Name, restarts),
 			Since: since, Due: since.Add(rule.Toleration), Action: cmp.Or(rule.Action, policy.Action),
 		})
 	}
@@ -62,16 +58,6 @@ func (d *decider) daemonSet(p *corev1.Pod) *snapshot.DaemonSet {
 		return nil
 	}
 	return d.s.DaemonSets[i]
-}
-
-// crashingSince is since when it is noted that an agent crashes there; now if it is
-// not.
-func (d *decider) crashingSince(n *snapshot.Node) time.Time {
-	at, err := time.Parse(time.RFC3339, n.Claim.Annotations[CrashingAnnotation])
-	if err != nil || at.After(d.s.Now) {
-		return d.s.Now.Truncate(time.Second)
-	}
-	return at
 }
 
 // crashes is how often the worst container of a pod has restarted of those that

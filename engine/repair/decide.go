@@ -91,10 +91,9 @@ type Decision struct {
 	Commands []Command
 	// Well are the machines whose claims say that they are unhealthy, and that are not.
 	Well []*snapshot.Node
-	// Crashing are the machines on which an agent of the policy crashes, with the time
-	// to note; Calm those that have such a note and where none does.
-	Crashing map[*snapshot.Node]time.Time
-	Calm     []*snapshot.Node
+	// Notes are what claims are to have as [SinceAnnotation], empty for none, where that is otherwise
+	// now.
+	Notes map[*snapshot.Node]string
 	// Rebooting are the machines whose reboot is requested and has not ended, for [NextReboot], also
 	// those that Karpenter has begun with and that are not to be repaired here.
 	Rebooting []*snapshot.Node
@@ -119,7 +118,7 @@ type decider struct {
 // Decide judges every machine of a snapshot.
 func Decide(s *snapshot.Snapshot, opts Options) *Decision {
 	d := &decider{
-		Decision: &Decision{Crashing: map[*snapshot.Node]time.Time{}}, s: s, opts: opts,
+		Decision: &Decision{Notes: map[*snapshot.Node]string{}}, s: s, opts: opts,
 		sick: map[*snapshot.Node][]Finding{}, census: map[string]*census{},
 	}
 	d.examine()
@@ -158,9 +157,9 @@ func (d *decider) examine() {
 		var findings []Finding
 		if d.watched(n) {
 			findings = d.findings(n)
-			d.note(n, findings)
 			d.count(n, findings)
 		}
+		d.note(n, findings)
 		if len(findings) > 0 {
 			d.sick[n] = findings
 			continue
@@ -171,18 +170,6 @@ func (d *decider) examine() {
 		if n.Claim.Is(Unhealthy) {
 			d.Well = append(d.Well, n)
 		}
-	}
-}
-
-// note keeps track of since when agents crash.
-func (d *decider) note(n *snapshot.Node, findings []Finding) {
-	noted := n.Claim.Annotations[CrashingAnnotation]
-	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Object.Kind != "" })
-	switch {
-	case i >= 0 && noted != findings[i].Since.UTC().Format(time.RFC3339):
-		d.Crashing[n] = findings[i].Since
-	case i < 0 && noted != "":
-		d.Calm = append(d.Calm, n)
 	}
 }
 

@@ -25,7 +25,7 @@
 // for which there is no replacement in time is terminated.
 //
 // Nothing is remembered but two annotations of claims: the request, and since when
-// an agent crashes, because its restarts do not tell.
+// each finding is there.
 //
 // Invariants: the same snapshot gives the same decision; no machine without a
 // finding is touched; while a breaker is open nothing begins in its reach, and

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -23,6 +24,52 @@ type Finding struct {
 	// Since is when it began, Due when it is tolerated no longer.
 	Since, Due time.Time
 	Action     snapshot.RepairAction
+	// key tells it from others of the machine.
+	key string
+}
+
+// SinceAnnotation is on a claim while something is wrong with its machine: since when, by finding,
+// JSON. The restarts of an agent do not tell, and the time of a condition may begin anew with each
+// reason, as with EKS' node monitoring agent.
+const SinceAnnotation = "millwright.dev/unhealthy-since"
+
+// noted is since when findings of a machine are there, by key.
+func noted(n *snapshot.Node) map[string]time.Time {
+	var out map[string]time.Time
+	if json.Unmarshal([]byte(n.Claim.Annotations[SinceAnnotation]), &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// first is when a finding was noted, if that is before what is told of it now.
+func first(noted map[string]time.Time, key string, told time.Time) time.Time {
+	if at, ok := noted[key]; ok && at.Before(told) {
+		return at
+	}
+	return told
+}
+
+// note keeps track of since when findings are there: of conditions once the machine is initialized,
+// as each begins as one that is not ready.
+func (d *decider) note(n *snapshot.Node, findings []Finding) {
+	since := map[string]time.Time{}
+	for _, f := range findings {
+		if f.Action != snapshot.RepairIgnore && (f.Object.Kind != "" || n.Initialized()) {
+			since[f.key] = f.Since.UTC()
+		}
+	}
+	text := ""
+	if len(since) > 0 {
+		b, err := json.Marshal(since)
+		if err != nil {
+			panic(err) // plain data
+		}
+		text = string(b)
+	}
+	if text != n.Claim.Annotations[SinceAnnotation] {
+		d.Notes[n] = text
+	}
 }
 
 // harmful reports whether the machine counts as unhealthy: it is to be repaired.
@@ -70,6 +117,7 @@ func (d *decider) rank(f Finding) int {
 // conditions are those of the Node that mean harm.
 func (d *decider) conditions(n *snapshot.Node, policy snapshot.Repair) []Finding {
 	var out []Finding
+	noted := noted(n)
 	for _, c := range n.Object.Status.Conditions {
 		rule, found := match(policy.Conditions, c)
 		if !found {
@@ -82,8 +130,10 @@ func (d *decider) conditions(n *snapshot.Node, policy snapshot.Repair) []Finding
 		if joined := n.Object.CreationTimestamp.Time; since.Before(joined) {
 			since = joined // the clock of its machine is behind
 		}
+		what := string(c.Type) + "=" + string(c.Status)
+		since = first(noted, what, since)
 		f := Finding{
-			Name: string(c.Type), What: string(c.Type) + "=" + string(c.Status), Since: since, Due: snapshot.Latest(since, rebooted(n.Claim)).Add(rule.Toleration),
+			Name: string(c.Type), key: what, What: what, Since: since, Due: snapshot.Latest(since, rebooted(n.Claim)).Add(rule.Toleration),
 			Action: cmp.Or(rule.Action, policy.Action),
 		}
 		if f.Action == snapshot.RepairReboot && !removes(policy.Action) {

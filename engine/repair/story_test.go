@@ -280,11 +280,8 @@ func (w *world) obey() {
 			c.Node.Claim.Deleted = w.now
 		}
 	}
-	for n, since := range d.Crashing {
-		n.Claim.Annotations[repair.CrashingAnnotation] = since.Format(time.RFC3339)
-	}
-	for _, n := range d.Calm {
-		delete(n.Claim.Annotations, repair.CrashingAnnotation)
+	for n, since := range d.Notes {
+		n.Claim.Annotations[repair.SinceAnnotation] = since
 	}
 }
 
