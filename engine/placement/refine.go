@@ -7,26 +7,25 @@ import (
 
 // refine follows some preferences: plan, verify, add cuts, and plan again until the plan keeps
 // every constraint. Where that leaves pods that others keep out, it starts once more with those
-// first, and the plan that leaves the fewest counts.
+// first. Of the plans that keep every constraint the one that leaves the fewest counts.
 func (r *run) refine(followed demand.Followed) *world {
 	var best *world
+	last, sound := false, false
 	for cuts := assign.NewCuts(); ; {
 		w := newWorld(r.snap, r.opts, r.pods, followed, cuts)
 		w.limits = r.limits
 		w.solve()
-		if w.assigner.Cut(&w.plan, w.chosen) {
+		kept, again := w.assigner.Cut(&w.plan, w.chosen)
+		if best == nil || kept && (!sound || len(w.plan.Unplaced) < len(best.plan.Unplaced)) {
+			best, sound = w, kept
+		}
+		if again {
 			continue
 		}
-		if best != nil {
-			if len(w.plan.Unplaced) < len(best.plan.Unplaced) {
-				best = w
-			}
+		first := w.assigner.Blocked()
+		if last || len(first) == 0 {
 			return best
 		}
-		first := w.assigner.Blocked()
-		if len(first) == 0 {
-			return w
-		}
-		best, cuts = w, assign.NewCuts(first...)
+		last, cuts = true, assign.NewCuts(first...)
 	}
 }

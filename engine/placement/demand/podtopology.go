@@ -250,7 +250,7 @@ func (c *PodTopology) caps(sh *Shape) []pack.Cap {
 	var out []pack.Cap
 	for _, r := range sh.Memberships {
 		if l := c.Counts[r.Rule]; l.PerNode() && l.Kind == topology.Spread {
-			out = append(out, pack.Cap{Group: int32(r.Rule), Each: int32(sh.playing(r.Rule)), Max: int32(l.MaxSkew), Declares: r.Declares})
+			out = append(out, pack.Cap{Group: int32(r.Rule), Each: int32(sh.Playing(r.Rule)), Max: int32(l.MaxSkew), Declares: r.Declares})
 		}
 	}
 	return out

@@ -8,6 +8,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
+// Members are what a unit of the shape has, nil if it is not one of units.
+func (sh *Shape) Members() []Member { return sh.members }
+
 // Member is a number of equal pods in a unit.
 type Member struct {
 	Shape *Shape
@@ -102,8 +105,8 @@ func (sh *Shape) Record(l *topology.DomainCounts, domain int, r Membership, n in
 	}
 }
 
-// playing is how many pods of a unit of the shape take part in a rule.
-func (sh *Shape) playing(rule int) int {
+// Playing is how many pods of a unit of the shape take part in a rule.
+func (sh *Shape) Playing(rule int) int {
 	if len(sh.members) == 0 {
 		return 1
 	}

@@ -83,10 +83,13 @@ func (l *DomainCounts) Selected(d int) int { return l.domains[d].selected }
 // Anywhere is the number of selected pods in all domains.
 func (l *DomainCounts) Anywhere() int { return l.anywhere }
 
-// Open reports whether a domain takes one more pod. Pods that a spread selects
-// without owning it may go anywhere.
-func (l *DomainCounts) Open(d int, p Part) bool {
-	if p.Declares && l.Objections(d, p.Selected) > 0 {
+// Open reports whether a domain takes pods that come together, n of them selected if any is. Pods
+// that a spread selects without owning it may go anywhere.
+func (l *DomainCounts) Open(d int, p Part, n int) bool {
+	if !p.Selected {
+		n = 0
+	}
+	if p.Declares && l.objections(d, n) > 0 {
 		return false
 	}
 	return l.Kind != AntiAffinity || !p.Selected || l.domains[d].declarers == 0
@@ -95,16 +98,20 @@ func (l *DomainCounts) Open(d int, p Part) bool {
 // Objections is how many pods stand against one more in a domain that would own
 // the rule if it were required: zero if the rule would be kept.
 func (l *DomainCounts) Objections(d int, selected bool) int {
+	if selected {
+		return l.objections(d, 1)
+	}
+	return l.objections(d, 0)
+}
+
+// objections are those against pods that come together, so many of them selected.
+func (l *DomainCounts) objections(d, selected int) int {
 	t := &l.domains[d]
 	switch l.Kind {
 	case Spread:
-		after := t.selected
-		if selected {
-			after++
-		}
-		return max(0, after-l.Least(t.selected)-l.MaxSkew)
+		return max(0, t.selected+selected-l.Least(t.selected)-l.MaxSkew)
 	case Affinity:
-		if t.selected > 0 || selected && l.anywhere == 0 {
+		if t.selected > 0 || selected > 0 && l.anywhere == 0 {
 			return 0
 		}
 		return 1

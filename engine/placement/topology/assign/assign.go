@@ -6,6 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
+	"github.com/millwright-dev/millwright/engine/plan"
 )
 
 // Assigner assigns pods with inter-pod constraints to topology domains. It is not safe for
@@ -21,6 +22,8 @@ type Assigner struct {
 	relevant map[int]bool
 	// divided is how many pods of each group were given a domain.
 	divided map[string]int
+	// waiting are the groups whose turn has not come.
+	waiting []*demand.Group
 	// slots are the domains of groups that are bound to some.
 	slots map[*demand.Group]slot
 }
@@ -50,7 +53,8 @@ func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
 // First come pods that others have kept out before; then those that declare no rule but
 // are selected by some, so that the others see where they are; then those with rules of
 // their own. Always the first comes for which a pod is there that it has to be near. Where a
-// group has no domain for its next pod, others go on, until they have made room for it.
+// group has no domain for its next pod, others go on, until they have made room for it. Where all
+// have, units are made smaller.
 func (a *Assigner) Assign() {
 	if a.PodTopology == nil {
 		return
@@ -70,19 +74,26 @@ func (a *Assigner) Assign() {
 			turns[2] = append(turns[2], g)
 		}
 	}
-	waiting := slices.Concat(turns[:]...)
+	a.waiting = slices.Concat(turns[:]...)
 	var all, short []*assignment
 	for {
 		if slices.ContainsFunc(short, (*assignment).next) {
 			continue
 		}
-		if len(waiting) == 0 {
-			break
+		if len(a.waiting) == 0 {
+			// Units that have no domain are made smaller, one kind of them at a time.
+			i := slices.IndexFunc(short, func(v *assignment) bool { return len(v.rest) > 0 && v.g.Bundle > 1 })
+			if i < 0 {
+				break
+			}
+			short[i].split(short[i].rest, plan.Reason{})
+			short[i].rest = nil
 		}
-		i := max(0, slices.IndexFunc(waiting, a.ready))
-		v := a.begin(waiting[i])
+		i := max(0, slices.IndexFunc(a.waiting, a.ready))
+		g := a.waiting[i]
+		a.waiting = slices.Delete(a.waiting, i, i+1)
+		v := a.begin(g)
 		all, short = append(all, v), append(slices.DeleteFunc(short, (*assignment).complete), v)
-		waiting = slices.Delete(waiting, i, i+1)
 	}
 	for _, v := range all {
 		done = append(done, v.groups()...)

@@ -40,6 +40,8 @@ type assignment struct {
 type part struct {
 	demand.Membership
 	l *topology.DomainCounts
+	// n is how many pods of a unit the rule takes to come at once.
+	n int
 	// at are the numbers of the domains by cell, -1 where a cell is in none.
 	at []int
 	// bound reports that the pods have to be in some domain.
@@ -56,7 +58,7 @@ func (a *Assigner) begin(g *demand.Group) *assignment {
 	v := &assignment{a: a, whole: &whole}
 	if quota, ok := a.cuts.most[g.Key()]; ok && quota < len(g.Pods) {
 		quota -= quota % g.Bundle
-		v.apart = append(v.apart, a.refuse(g, g.Pods[quota:], a.RuleOf(g)))
+		v.split(g.Pods[quota:], a.RuleOf(g))
 		g.Pods = g.Pods[:quota:quota]
 	}
 	if len(g.Pods) == 0 {
@@ -74,6 +76,16 @@ func (a *Assigner) begin(g *demand.Group) *assignment {
 
 // complete reports whether no pod is left that needs a cell.
 func (v *assignment) complete() bool { return len(v.rest) == 0 }
+
+// split leaves pods without a place: of a unit those that smaller ones have no place for.
+func (v *assignment) split(pods []*snapshot.Pod, why plan.Reason) {
+	if v.whole.Bundle == 1 {
+		v.apart = append(v.apart, v.a.refuse(v.whole, pods, why))
+		return
+	}
+	smaller, refused := v.a.shrink(v.whole, pods)
+	v.a.waiting, v.apart = append(v.a.waiting, smaller), append(v.apart, refused...)
+}
 
 // next puts the next pod into a cell, and reports whether there is one.
 func (v *assignment) next() bool {
@@ -127,7 +139,7 @@ func (a *Assigner) avoid(g *demand.Group, key string) *demand.Group {
 			continue
 		}
 		for _, name := range l.Declared() {
-			if !l.Open(l.At(name), r.Part) {
+			if !l.Open(l.At(name), r.Part, 1) {
 				closed, by = append(closed, name), l
 			}
 		}
@@ -152,7 +164,11 @@ func (v *assignment) look() {
 			continue
 		}
 		_, known := a.cuts.others[l.ID]
-		v.parts = append(v.parts, part{Membership: r, l: l, bound: r.Declares && l.Kind != topology.AntiAffinity, fixed: known && !r.Declares})
+		n := 1
+		if a.cuts.strict[l.ID] {
+			n = g.Shape.Playing(r.Rule)
+		}
+		v.parts = append(v.parts, part{Membership: r, l: l, n: n, bound: r.Declares && l.Kind != topology.AntiAffinity, fixed: known && !r.Declares})
 		v.prefers = v.prefers || r.Weight > 0
 		v.starts = v.starts || l.Kind == topology.Affinity && (r.Declares || r.Weight > 0) && l.Anywhere() == 0
 	}

@@ -210,8 +210,8 @@ func (s *domains) units(groups []*demand.Group, leader map[*demand.Group]*demand
 	shares := divide(pods, count, 0)
 	if third := count / 3; third > 0 {
 		mixed := divide(pods, count, third)
-		alike, _ := s.unitOf(groups, turns(shares[0]))
-		if large, ok := s.unitOf(groups, turns(mixed[count-1])); ok && s.takes(large) && !s.takenNow(alike) {
+		alike, _ := s.unitOf(membersOf(groups, turns(shares[0])))
+		if large, ok := s.unitOf(membersOf(groups, turns(mixed[count-1]))); ok && s.takes(large) && !s.takenNow(alike) {
 			shares = mixed
 		}
 	}
@@ -254,34 +254,18 @@ func divide(groups [][]*snapshot.Pod, count, small int) [][][]*snapshot.Pod {
 func (s *domains) unit(groups []*demand.Group, leader map[*demand.Group]*demand.Group, shares [][][]*snapshot.Pod) []*demand.Group {
 	all := turns(shares[0])
 	whole, ok := s.holds(groups, all)
-	kept, fit := whole, all
-	if !ok {
-		if fit = s.largest(groups, leader, all); len(fit) == 0 {
-			fit = all[:1] // what keeps it from every machine is told of the pod
-		}
-		kept, _ = s.unitOf(groups, fit)
-	}
-	refused := make([][]*snapshot.Pod, len(groups))
 	for _, share := range shares {
-		for i, pods := range share {
-			n := 0
-			for _, turn := range fit {
-				if turn == i {
-					n++
-				}
-			}
-			kept.Pods, refused[i] = append(kept.Pods, pods[:n]...), append(refused[i], pods[n:]...)
-		}
+		whole.Pods = append(whole.Pods, slices.Concat(share...)...)
 	}
-	out := []*demand.Group{kept}
-	for i, g := range groups {
-		if pods := refused[i]; len(pods) > 0 {
-			left := s.refuse(g, pods, s.crowded(g, whole))
-			left.Origin = g
-			out = append(out, left)
-		}
+	if ok {
+		return []*demand.Group{whole}
 	}
-	return out
+	fit := s.largest(groups, leader, all)
+	if len(fit) == 0 {
+		fit = all[:1] // what keeps it from every machine is told of the pod
+	}
+	kept, refused := s.cut(whole, whole.Pods, membersOf(groups, all), membersOf(groups, fit))
+	return append([]*demand.Group{kept}, refused...)
 }
 
 // largest are the pods of a unit, as turns, that a machine may hold together: in turn, of each
@@ -305,14 +289,45 @@ func (s *domains) largest(groups []*demand.Group, leader map[*demand.Group]*dema
 
 // holds makes a unit, and reports whether a machine that exists, or may be launched, holds it.
 func (s *domains) holds(groups []*demand.Group, turns []int) (*demand.Group, bool) {
-	unit, ok := s.unitOf(groups, turns)
-	return unit, ok && (s.takenNow(unit) || s.allowed(unit) && s.Offerings.Launchable(unit.Shape.Node, unit.Need))
+	unit, ok := s.unitOf(membersOf(groups, turns))
+	f := s.Family(unit.Shape)
+	spread := (&pack.Load{Free: unit.Need}).Room(&f, unit.Need, 1) > 0
+	return unit, ok && (s.takenNow(unit) || spread && s.Offerings.Launchable(unit.Shape.Node, unit.Need))
 }
 
-// allowed reports whether spreads over nodes let a new one have a unit.
-func (s *domains) allowed(unit *demand.Group) bool {
-	f := s.Family(unit.Shape)
-	return (&pack.Load{Free: unit.Need}).Room(&f, unit.Need, 1) > 0
+// shrink makes units of about half the size of pods of units, and refuses the pods that these
+// leave out: half of each kind, or the last kind if there is one of each.
+func (s *domains) shrink(g *demand.Group, pods []*snapshot.Pod) (smaller *demand.Group, refused []*demand.Group) {
+	members := g.Shape.Members()
+	less := slices.Clone(members)
+	for i := range less {
+		less[i].Count = (less[i].Count + 1) / 2
+	}
+	if g.Bundle == len(less) {
+		less[len(less)-1].Count = 0
+	}
+	return s.cut(g, pods, members, less)
+}
+
+// cut makes units with fewer of each member of pods of units, and refuses the others.
+func (s *domains) cut(whole *demand.Group, pods []*snapshot.Pod, members, less []demand.Member) (kept *demand.Group, refused []*demand.Group) {
+	kept, _ = s.unitOf(less)
+	out := make([][]*snapshot.Pod, len(members))
+	for len(pods) > 0 {
+		for i, m := range members {
+			n := less[i].Count
+			kept.Pods, out[i], pods = append(kept.Pods, pods[:n]...), append(out[i], pods[n:m.Count]...), pods[m.Count:]
+		}
+	}
+	for i, m := range members {
+		if len(out[i]) > 0 {
+			g := &demand.Group{Shape: m.Shape, Need: m.Need}
+			left := s.refuse(g, out[i], s.crowded(g, whole))
+			left.Origin = g
+			refused = append(refused, left)
+		}
+	}
+	return kept, refused
 }
 
 // crowded is the reason of pods of a group that no machine holds beside those near which they
@@ -323,12 +338,8 @@ func (s *domains) crowded(g, unit *demand.Group) plan.Reason {
 		return s.RuleOf(g)
 	}
 	have := "no machine holds"
-	switch {
-	case len(unit.Members) == 0:
-	case !s.allowed(unit):
-		have = "a spread lets no machine have"
-	case s.Offerings.Sells(unit.Shape.Node, unit.Need):
-		have = "limits or minValues leave no machine that holds"
+	if len(unit.Shape.Members()) > 0 && s.Offerings.Sells(unit.Shape.Node, unit.Need) {
+		have = "limits, minValues and spreads leave no machine for"
 	}
 	have = fmt.Sprintf("%s all %d pods that must share a node", have, unit.Bundle)
 	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: s.PodTopology.Counts[near.Rule].String(), Have: have}
@@ -351,20 +362,25 @@ func turns(share [][]*snapshot.Pod) []int {
 	}
 }
 
-// unitOf is a group, without pods, of units with a pod of each of some groups, and whether they
-// can share a node.
-func (s *domains) unitOf(groups []*demand.Group, turns []int) (*demand.Group, bool) {
-	counts := make([]int, len(groups))
-	for _, i := range turns {
-		counts[i]++
-	}
-	out := &demand.Group{Need: make([]int64, len(s.Dims.Names)), Bundle: len(turns)}
-	var members []demand.Member
+// membersOf are how many pods of each of some groups are in a unit, zero for some.
+func membersOf(groups []*demand.Group, turns []int) []demand.Member {
+	out := make([]demand.Member, len(groups))
 	for i, g := range groups {
-		if counts[i] > 0 {
-			members = append(members, demand.Member{Shape: g.Shape, Need: g.Need, Count: counts[i]})
-			vector.Add(out.Need, g.Need, int64(counts[i]))
-		}
+		out[i] = demand.Member{Shape: g.Shape, Need: g.Need}
+	}
+	for _, i := range turns {
+		out[i].Count++
+	}
+	return out
+}
+
+// unitOf is a group, without pods, of units with some members, and whether they can share a node.
+func (s *domains) unitOf(members []demand.Member) (*demand.Group, bool) {
+	members = slices.DeleteFunc(slices.Clone(members), func(m demand.Member) bool { return m.Count == 0 })
+	out := &demand.Group{Need: make([]int64, len(s.Dims.Names))}
+	for _, m := range members {
+		out.Bundle += m.Count
+		vector.Add(out.Need, m.Need, int64(m.Count))
 	}
 	near := func(rule int) bool {
 		l := s.PodTopology.Counts[rule]
@@ -372,7 +388,7 @@ func (s *domains) unitOf(groups []*demand.Group, turns []int) (*demand.Group, bo
 	}
 	var ok bool
 	if out.Shape, ok = s.Batch.Unit(members, near); !ok {
-		out.Shape = groups[turns[0]].Shape
+		out.Shape = members[0].Shape
 		return out, false
 	}
 	out.Members = members

@@ -20,6 +20,9 @@ type Cuts struct {
 	// others are for each spread, by its ID, the pods in each domain that it compares which
 	// it selects and which do not declare it.
 	others map[string]map[string]int
+	// strict are the spreads, by ID, that count the pods of a unit as if they came at once: those
+	// of other units may not come in between.
+	strict map[string]bool
 	// first are the keys of groups that come before all others.
 	first map[string]bool
 	// rounds is how many plans have added something.
@@ -28,7 +31,7 @@ type Cuts struct {
 
 // NewCuts are none, with groups that come first, by their keys.
 func NewCuts(first ...string) *Cuts {
-	c := &Cuts{most: map[string]int{}, others: map[string]map[string]int{}, first: map[string]bool{}}
+	c := &Cuts{most: map[string]int{}, others: map[string]map[string]int{}, strict: map[string]bool{}, first: map[string]bool{}}
 	for _, key := range first {
 		c.first[key] = true
 	}
@@ -58,17 +61,22 @@ const (
 )
 
 // Cut verifies a plan, and adds to the cuts what it has shown to be impossible. It
-// reports whether there is something new, so that another plan is due.
-func (a *Assigner) Cut(out *plan.Plan, chosen []int) bool {
+// reports whether the plan keeps all constraints, and whether there is something new, so that
+// another plan is due.
+func (a *Assigner) Cut(out *plan.Plan, chosen []int) (kept, again bool) {
 	if a.PodTopology == nil {
-		return false
+		return true, false
 	}
 	broken, fresh := a.broken(out, chosen)
 	for level := a.cuts.rounds / roundsPerLevel; level <= cutAll; level++ {
 		a.capMissing(level, &fresh)
 		for _, rule := range broken {
+			l := a.PodTopology.Counts[rule]
+			if level >= cutGroups && !a.cuts.strict[l.ID] {
+				a.cuts.strict[l.ID], fresh = true, true
+			}
 			// Pods that follow others to where those are not have no other domain.
-			if a.PodTopology.Counts[rule].Kind == topology.Affinity || level >= cutAll {
+			if l.Kind == topology.Affinity || level >= cutAll {
 				for _, key := range a.groups[rule] {
 					fresh = a.cuts.cap(key, 0) || fresh
 				}
@@ -76,10 +84,10 @@ func (a *Assigner) Cut(out *plan.Plan, chosen []int) bool {
 		}
 		if fresh {
 			a.cuts.rounds++
-			return true
+			return len(broken) == 0, true
 		}
 	}
-	return false
+	return len(broken) == 0, false
 }
 
 // capMissing caps domains, and groups, that have pods without a node.

@@ -22,12 +22,12 @@ func (v *assignment) open(i int) bool {
 	return !slices.ContainsFunc(v.parts, func(p part) bool { return !p.open(p.at[i]) })
 }
 
-// open reports whether the rule takes one more pod in a domain, -1 for none.
+// open reports whether the rule takes one more unit in a domain, -1 for none.
 func (p *part) open(domain int) bool {
 	if domain < 0 {
 		return !p.bound
 	}
-	return p.l.Open(domain, p.Part)
+	return p.l.Open(domain, p.Part, p.n)
 }
 
 // pick chooses the cell for one more pod, with so many left: of those that all
