@@ -42,6 +42,8 @@ func hook(in *v1alpha1.TerminationHook) snapshot.Hook {
 		out.Status = cmp.Or(corev1.ConditionStatus(in.Condition.Status), corev1.ConditionTrue)
 	case in.Job != nil:
 		out.JobNamespace = in.Job.Namespace
+	case in.Elapsed != nil:
+		out.Elapsed = in.Elapsed.Duration
 	}
 	return out
 }

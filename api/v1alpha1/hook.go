@@ -8,7 +8,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // takes it away. A hook before a drain gives way a minute earlier, or as much as the
 // longest grace period of its pods, so that there is time for the drain.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.annotation), has(self.condition), has(self.job)].filter(x, x).size() == 1",message="a hook waits for exactly one of annotation, condition and job"
+// +kubebuilder:validation:XValidation:rule="[has(self.annotation), has(self.condition), has(self.job), has(self.elapsed)].filter(x, x).size() == 1",message="a hook waits for exactly one of annotation, condition, job and elapsed"
+// +kubebuilder:validation:XValidation:rule="!has(self.elapsed) || !has(self.timeout) || duration(self.elapsed) <= duration(self.timeout)",message="elapsed is longer than timeout"
 type TerminationHook struct {
 	// name tells the hooks of a policy apart; Jobs bear it as a label.
 	// +kubebuilder:validation:MinLength=1
@@ -28,6 +29,13 @@ type TerminationHook struct {
 	// creator makes another, or the hook's time runs out.
 	// +optional
 	Job *HookJob `json:"job,omitempty"`
+	// elapsed is so long since the machine began to go: since its Node was tainted and
+	// taken out of load balancers, whose deregistration delay it may be.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	Elapsed *metav1.Duration `json:"elapsed,omitempty"`
 	// timeout is how long the hook is waited for. Default 10m.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(s|m|h))+$`

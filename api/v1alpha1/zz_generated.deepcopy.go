@@ -825,6 +825,11 @@ func (in *TerminationHook) DeepCopyInto(out *TerminationHook) {
 		*out = new(HookJob)
 		**out = **in
 	}
+	if in.Elapsed != nil {
+		in, out := &in.Elapsed, &out.Elapsed
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.Timeout != nil {
 		in, out := &in.Timeout, &out.Timeout
 		*out = new(v1.Duration)

@@ -53,10 +53,7 @@ func hooks(v View, point snapshot.HookPoint) Step {
 func hooksSince(v View, point snapshot.HookPoint, condition string) (since time.Time, over bool) {
 	claim := v.Node.Claim
 	if claim == nil {
-		if at := v.Node.Object.DeletionTimestamp; at != nil {
-			return at.Time, false
-		}
-		return v.Now, false
+		return v.leaves(), false
 	}
 	begun := !drainBegan(v).IsZero()
 	if point == snapshot.BeforeTermination {
@@ -85,6 +82,9 @@ func (v View) hook(h snapshot.Hook, since time.Time) Verdict {
 		r.Code, r.Until = plan.HookPending, end
 		if !hard.IsZero() && hard.Before(end) {
 			r.Until = hard
+		}
+		if at := v.leaves().Add(h.Elapsed); h.Elapsed > 0 && at.Before(r.Until) {
+			r.Until = at
 		}
 	case h.FailClosed:
 		r.Code, r.Until = plan.HookOverdue, hard
@@ -128,8 +128,22 @@ func (v View) met(h snapshot.Hook) (bool, plan.Reason) {
 			}
 		}
 		return r.Have == string(h.Status), r
+	case h.Elapsed > 0:
+		return !v.Now.Before(v.leaves().Add(h.Elapsed)), r
 	}
 	return v.jobDone(h, r)
+}
+
+// leaves is when the machine began to go: its claim or its Node was deleted.
+func (v View) leaves() time.Time {
+	out := v.Now
+	if at := v.Node.Object.DeletionTimestamp; at != nil {
+		out = at.Time
+	}
+	if claim := v.Node.Claim; claim != nil && !claim.Deleted.IsZero() && claim.Deleted.Before(out) {
+		out = claim.Deleted
+	}
+	return out
 }
 
 // HookJobs are Jobs in the order that a View has them in.
@@ -177,6 +191,9 @@ func describe(h snapshot.Hook) string {
 		return h.Name + " (annotation " + h.Annotation + ")"
 	case h.Condition != "":
 		return h.Name + " (condition " + string(h.Condition) + "=" + string(h.Status) + ")"
+	}
+	if h.Elapsed > 0 {
+		return h.Name + " (" + h.Elapsed.String() + " since it was taken out of load balancers)"
 	}
 	return h.Name + " (Job in namespace " + h.JobNamespace + " with label " + snapshot.HookNameLabel + ": " + h.Name + ")"
 }

@@ -1,6 +1,7 @@
 package drain_test
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -14,13 +15,13 @@ import (
 )
 
 // hook NAME before=Drain|Termination [annotation=KEY] [value=TEXT] [condition=TYPE]
-// [job=NAMESPACE] timeout=DURATION [closed] adds a hook to the policy.
+// [job=NAMESPACE] [elapsed=DURATION] timeout=DURATION [closed] adds a hook to the policy.
 func (w *world) hook(t *testing.T, c storytest.Command) {
 	w.view.Policy.Hooks = append(w.view.Policy.Hooks, snapshot.Hook{
 		Name: c.Args[0], Before: snapshot.HookPoint(c.Options["before"]),
 		Annotation: c.Options["annotation"], Value: c.Options["value"],
 		Condition: corev1.NodeConditionType(c.Options["condition"]), Status: corev1.ConditionTrue, JobNamespace: c.Options["job"],
-		Timeout: storytest.Duration(t, c.Options["timeout"]), FailClosed: c.Has("closed"),
+		Elapsed: storytest.Duration(t, cmp.Or(c.Options["elapsed"], "0s")), Timeout: storytest.Duration(t, c.Options["timeout"]), FailClosed: c.Has("closed"),
 	})
 }
 

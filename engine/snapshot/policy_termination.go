@@ -54,7 +54,7 @@ const (
 )
 
 // Hook is something that a machine waits for on its way out: of Annotation,
-// Condition and JobNamespace exactly one is set.
+// Condition, JobNamespace and Elapsed exactly one is set.
 type Hook struct {
 	Name   string
 	Before HookPoint
@@ -66,6 +66,8 @@ type Hook struct {
 	Status    corev1.ConditionStatus
 	// JobNamespace is that of a Job with the labels of the hook and the Node.
 	JobNamespace string
+	// Elapsed is a time since the machine began to go.
+	Elapsed time.Duration
 	// Timeout is how long it is waited for; FailClosed waits on after that.
 	Timeout    time.Duration
 	FailClosed bool
