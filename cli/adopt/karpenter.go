@@ -24,6 +24,7 @@ import (
 
 	"github.com/millwright-dev/millwright/cli/classes"
 	"github.com/millwright-dev/millwright/cli/crds"
+	"github.com/millwright-dev/millwright/cli/explain"
 	"github.com/millwright-dev/millwright/cli/kubeconfig"
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/cluster/decode"
@@ -220,8 +221,8 @@ func (r *report) actors(ctx context.Context, out *bytes.Buffer, theirs []appsv1.
 // holderOf is the holder of a lease that has not expired, else empty.
 func holderOf(lease *coordinationv1.Lease, now time.Time) string {
 	s := lease.Spec
-	if s.HolderIdentity == nil || s.RenewTime == nil || s.LeaseDurationSeconds == nil ||
-		now.After(s.RenewTime.Add(time.Duration(*s.LeaseDurationSeconds)*time.Second)) {
+	if s.HolderIdentity == nil || s.LeaseDurationSeconds == nil ||
+		now.After(explain.Renewed(lease).Add(time.Duration(*s.LeaseDurationSeconds)*time.Second)) {
 		return ""
 	}
 	return *s.HolderIdentity

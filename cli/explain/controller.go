@@ -111,10 +111,20 @@ func named(l *coordinationv1.Lease) string {
 	return plan.ObjectRef{Kind: "Lease", Namespace: l.Namespace, Name: l.Name}.String()
 }
 
-// Renewed is when a lease was renewed last; zero if it never was.
+// Renewed is when a lease was renewed last, zero if it never was: when the API server wrote it, and
+// what its holder says only where that is not known, as the clock of a holder may be off.
 func Renewed(l *coordinationv1.Lease) time.Time {
-	if at := l.Spec.RenewTime; at != nil {
-		return at.Time
+	var at time.Time
+	if l.Spec.RenewTime == nil {
+		return at
 	}
-	return time.Time{}
+	for _, f := range l.ManagedFields {
+		if f.Time != nil && f.Time.After(at) {
+			at = f.Time.Time
+		}
+	}
+	if at.IsZero() {
+		at = l.Spec.RenewTime.Time
+	}
+	return at
 }
