@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -57,8 +58,8 @@ func awsProvider(ctx context.Context, o *runOptions) (controllers.Provider, erro
 		Name:    "aws",
 		Classes: []snapshot.ClassRef{{Group: provider.Group, Kind: provider.Kind}},
 		Schemes: []func(*runtime.Scheme) error{provider.AddToScheme},
-		New: func(m manager.Manager) (cloud.Provider, error) {
-			p, err := aws.NewProvider(ctx, c, aws.Kubernetes{REST: m.GetConfig(), Cached: m.GetClient(), Live: m.GetAPIReader()})
+		New: func(m manager.Manager, clock clock.Clock) (cloud.Provider, error) {
+			p, err := aws.NewProvider(ctx, c, aws.Kubernetes{REST: m.GetConfig(), Cached: m.GetClient(), Live: m.GetAPIReader(), Clock: clock})
 			if err != nil {
 				return nil, err
 			}
@@ -80,9 +81,9 @@ func kwokProvider(_ context.Context, o *runOptions) (controllers.Provider, error
 		Cache: map[client.Object]cache.ByObject{
 			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{kwok.DefaultNamespace: {}}},
 		},
-		New: func(m manager.Manager) (cloud.Provider, error) {
+		New: func(m manager.Manager, clock clock.Clock) (cloud.Provider, error) {
 			return kwok.New(kwok.Config{
-				Client: m.GetClient(), Reader: m.GetAPIReader(), Types: types,
+				Client: m.GetClient(), Reader: m.GetAPIReader(), Clock: clock, Types: types,
 				Recorder: m.GetEventRecorderFor("millwright"), //nolint:staticcheck // as the controllers' own
 			}), nil
 		},

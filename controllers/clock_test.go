@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/millwright-dev/millwright/cloud"
@@ -22,7 +23,7 @@ func TestTheTimeOfAllLoopsIsTheAPIServers(t *testing.T) {
 		defer server.Close()
 		c, err := Config{REST: &rest.Config{Host: server.URL}, Provider: Provider{
 			Classes: []snapshot.ClassRef{{Group: "g", Kind: "K"}},
-			New:     func(manager.Manager) (cloud.Provider, error) { return nil, nil },
+			New:     func(manager.Manager, clock.Clock) (cloud.Provider, error) { return nil, nil },
 		}}.withDefaults()
 		if err != nil {
 			t.Fatal(err)

@@ -139,9 +139,9 @@ type Provider struct {
 	// Cache narrows what the manager's cache holds of the kinds that only the
 	// provider reads, so that its rights can be as narrow; may be nil.
 	Cache map[client.Object]cache.ByObject
-	// New makes the provider on the manager's clients. One that is a manager.Runnable
+	// New makes the provider on the manager's clients and the clock of all loops. One that is a manager.Runnable
 	// is run, unless the process only observes. Required.
-	New func(manager.Manager) (cloud.Provider, error)
+	New func(manager.Manager, clock.Clock) (cloud.Provider, error)
 }
 
 // withDefaults fills in what is not set and refuses what cannot work.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/millwright-dev/millwright/cloud"
@@ -17,7 +18,10 @@ import (
 func TestAConfigurationThatCannotWorkIsRefusedBeforeAnythingRuns(t *testing.T) {
 	provider := controllers.Provider{
 		Name: "test", Classes: []snapshot.ClassRef{{Group: "g", Kind: "K"}},
-		New: func(manager.Manager) (cloud.Provider, error) { t.Error("the provider was made"); return nil, nil },
+		New: func(manager.Manager, clock.Clock) (cloud.Provider, error) {
+			t.Error("the provider was made")
+			return nil, nil
+		},
 	}
 	for want, c := range map[string]controllers.Config{
 		"no REST config":         {Provider: provider},

@@ -203,7 +203,7 @@ func newDeps(ctx context.Context, mgr manager.Manager, c Config, registry *prome
 	if err != nil {
 		return loop.Deps{}, err
 	}
-	made, err := c.Provider.New(mgr)
+	made, err := c.Provider.New(mgr, c.Clock)
 	if err != nil {
 		return loop.Deps{}, fmt.Errorf("making the cloud provider: %w", err)
 	}

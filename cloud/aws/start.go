@@ -88,6 +88,9 @@ type Kubernetes struct {
 	REST *rest.Config
 	// Cached reads EC2NodeClasses, Live the DNS Service.
 	Cached, Live client.Reader
+	// Clock is the API server's: what is written onto node classes is dated by it. The machine's own
+	// if nil.
+	Clock clock.Clock
 }
 
 // window is how long a question about one machine waits for others, so that EC2 is asked
@@ -116,7 +119,7 @@ func NewProvider(ctx context.Context, c ProviderConfig, k Kubernetes) (*provider
 		return nil, err
 	}
 	settings := provider.Config{
-		AWS: calls, Held: calls.Held, Reader: k.Cached, Clock: clock.RealClock{}, Region: sdk.Region, Prices: book,
+		AWS: calls, Held: calls.Held, Reader: k.Cached, Clock: k.Clock, Region: sdk.Region, Prices: book,
 		Settings: c.Settings, Isolated: c.Isolated, Observe: c.Observe, Window: cmp.Or(c.window, window), NoDryRun: c.NoDryRun,
 		RebootForRepair: c.RebootForRepair, OpenReservations: c.OpenReservations,
 	}

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -55,12 +56,17 @@ func emulated(t *testing.T) string {
 
 func TestTheProviderStartsWithWhatTheFlagsSay(t *testing.T) {
 	dns := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-dns"}, Spec: corev1.ServiceSpec{ClusterIP: "172.20.0.10"}}
+	cluster := kubernetes(t, dns)
+	cluster.Clock = clocktesting.NewFakeClock(time.Now().Add(-time.Hour))
 	p, err := NewProvider(t.Context(), ProviderConfig{
 		Config: Config{Region: "us-east-1", Endpoint: emulated(t)}, Cluster: "demo", ClusterEndpoint: "https://demo.example", CABundle: "Q0E=",
 		Settings: instancetype.DefaultSettings(), Isolated: true,
-	}, kubernetes(t, dns))
+	}, cluster)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if p.Clock != cluster.Clock {
+		t.Error("node classes are not dated by the cluster's clock")
 	}
 	if c := p.Cluster; c.Name != "demo" || c.Endpoint != "https://demo.example" || c.CA != "Q0E=" || c.DNS.String() != "172.20.0.10" || p.Kubernetes != "1.34" || p.IPv6 {
 		t.Errorf("the cluster is %+v, Kubernetes %s, IPv6 %v", c, p.Kubernetes, p.IPv6)
