@@ -314,11 +314,14 @@ func lacking(p *snapshot.Pool) []string {
 	return out
 }
 
-// cost says what nodes cost of which some have no price that is known.
-func cost(price float64, nodes, unpriced int) string {
+// cost says what nodes of a pool cost of which some have no price that is known, as none is known
+// but by instance types that a pool which is not ready lacks.
+func cost(p *snapshot.Pool, price float64, nodes, unpriced int) string {
 	switch {
 	case unpriced == 0:
 		return " for " + plan.PerHour(price)
+	case unpriced == nodes && p.NotReady != "":
+		return "; what it costs is not known while it is not ready"
 	case unpriced == nodes:
 		return "; what it costs is not known"
 	}
@@ -346,7 +349,7 @@ func (c *Cluster) Pool(name string) (*Answer, error) {
 	}
 	a := &Answer{
 		Object: plan.PoolRef(name), Verdict: Ready, Machines: map[plan.Code]int{}, Reasons: []plan.Reason{}, Fixes: []Fix{},
-		Summary: []string{fmt.Sprintf("nodepool/%s has %s%s.", name, plan.Count(count, "node"), cost(price, count, unpriced))},
+		Summary: []string{fmt.Sprintf("nodepool/%s has %s%s.", name, plan.Count(count, "node"), cost(p, price, count, unpriced))},
 	}
 	reasons := []plan.Reason{}
 	why := p.Closed()
