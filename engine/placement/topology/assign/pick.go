@@ -56,8 +56,7 @@ func (v *assignment) pick(left int) int {
 // rank orders cells, the lowest is the best: by how many pods would find no room, what
 // preferred rules have against the cell, whether a machine has to be launched for the
 // pod, how many pods are there of spreads that count this one (where each pod keeps
-// those level, spreads hold that are about others; few pods go by multiples of maxSkew, and share
-// machines), and of spreads that do not.
+// those level, spreads hold that are about others), and of spreads that do not.
 type rank struct{ short, objections, launched, load, around int }
 
 func (r rank) compare(o rank) int {
@@ -82,11 +81,7 @@ func (v *assignment) rank(i, left int) rank {
 			// The counts have them where they came to be: they go as evenly as before.
 			r.load += v.count(i)
 		case p.l.Kind == topology.Spread && p.Selected:
-			n := p.l.Selected(p.at[i])
-			if v.whole.Units() < p.l.MaxSkew*len(v.cells) {
-				n /= p.l.MaxSkew
-			}
-			r.load += n
+			r.load += p.l.Selected(p.at[i])
 		case p.l.Kind == topology.Spread:
 			r.around += p.l.Selected(p.at[i])
 		}
