@@ -20,6 +20,7 @@ func initialization(in *v1alpha1.Initialization) snapshot.Initialization {
 		OnTimeout:           snapshot.Consequence(in.OnTimeout),
 		CSIDrivers:          in.CSIDrivers,
 		IgnoreTaints:        in.UndeclaredTaints == v1alpha1.IgnoreTaints,
+		Taint:               in.UntilInitialized == v1alpha1.TaintNode,
 		PlannedFirst:        in.FirstPods == v1alpha1.PlannedPods,
 	}
 	if stale := in.StaleUninitialized; stale != nil {

@@ -8,6 +8,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="!has(self.launchTimeout) || duration(self.launchTimeout) >= duration('1s')",message="launchTimeout must be at least 1s"
 // +kubebuilder:validation:XValidation:rule="!has(self.registrationTimeout) || !has(self.launchTimeout) || duration(self.registrationTimeout) >= duration(self.launchTimeout)",message="registrationTimeout counts from the same moment as launchTimeout and must not be shorter"
 // +kubebuilder:validation:XValidation:rule="!has(self.timeout) || self.timeout == 'Never' || duration(self.timeout) >= duration('1s')",message="timeout must be at least 1s, or Never"
+// +kubebuilder:validation:XValidation:rule="!has(self.untilInitialized) || self.untilInitialized != 'Taint' || (has(self.onTimeout) && self.onTimeout != 'Alert' && (!has(self.timeout) || self.timeout != 'Never'))",message="untilInitialized: Taint needs an onTimeout of Retain or Replace and a timeout that ends: else a Node may never take pods"
 type Initialization struct {
 	// launchTimeout is how long the cloud may take to deliver a machine, from the
 	// creation of its NodeClaim. A claim that takes longer is given up, unless the
@@ -77,6 +78,14 @@ type Initialization struct {
 	// +kubebuilder:default=Learn
 	// +optional
 	UndeclaredTaints UndeclaredTaints `json:"undeclaredTaints,omitempty"`
+	// untilInitialized says whether a new Node takes pods before it counts as
+	// initialized: "Admit", once its kubelet is ready and its startup taints are gone;
+	// "Taint" keeps pods off until then, but for those that tolerate
+	// millwright.dev/not-initialized:NoSchedule. All that the Node waits for must
+	// tolerate it. Default Admit.
+	// +kubebuilder:default=Admit
+	// +optional
+	UntilInitialized UntilInitialized `json:"untilInitialized,omitempty"`
 	// firstPods says which pods a new Node takes first: "Any", or "Planned", only those
 	// that it was launched for until they are bound, for five minutes at most. For that
 	// the Node has the taint millwright.dev/planned-pods, and Millwright adds a toleration
@@ -89,6 +98,16 @@ type Initialization struct {
 	// +optional
 	Backoff *Backoff `json:"backoff,omitempty"`
 }
+
+// UntilInitialized says whether a new Node takes pods before it is initialized.
+// +kubebuilder:validation:Enum=Admit;Taint
+type UntilInitialized string
+
+// What a Node does until it is initialized.
+const (
+	AdmitPods UntilInitialized = "Admit"
+	TaintNode UntilInitialized = "Taint"
+)
 
 // FirstPods says which pods a new Node takes first.
 // +kubebuilder:validation:Enum=Any;Planned

@@ -230,7 +230,7 @@ func TestNoFurtherMachineIsLaunchedWhileThreeAreKeptWithoutPods(t *testing.T) {
 
 func TestAMachineThatIsKeptWithoutPodsFailedOnceAndNoLongerOnceItIsInitialized(t *testing.T) {
 	c := &snapshot.Claim{Name: "a", Pool: "general", UID: "a", Annotations: map[string]string{
-		backoff.TemplateAnnotation: template, lifecycle.RetainedAnnotation: noon.Format(time.RFC3339),
+		backoff.TemplateAnnotation: template, snapshot.RetainedAnnotation: noon.Format(time.RFC3339),
 	}}
 	failures := backoff.Count(nil, []*snapshot.Claim{c}, template)
 	failures = backoff.Count(failures, []*snapshot.Claim{c}, template)

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -132,15 +133,21 @@ func daemonSets(v View, node *corev1.Node) Gate {
 		}
 		r := plan.Reason{Code: plan.DaemonSetNotReady, Have: "no pod yet", Objects: []plan.ObjectRef{{Kind: "DaemonSet", Namespace: d.Namespace, Name: d.Name}}}
 		since := registeredAt(v, node)
+		next := Next{Actor: DaemonSet}
 		if pod := podOf(v, d, node); pod != nil {
 			at, ok := podReady(pod)
-			if ok {
+			available := at.Add(time.Duration(d.Spec.MinReadySeconds) * time.Second)
+			if ok && !v.Now.Before(available) {
 				continue
 			}
 			since = at
-			r.Have = plan.PodRef(pod.Pod).String()
+			if r.Have = plan.PodRef(pod.Pod).String(); ok {
+				r.Have, next.Then, next.At = r.Have+fmt.Sprintf(", Ready for less than its minReadySeconds, %d", d.Spec.MinReadySeconds), Ignore, available
+			}
+		} else if _, kept := taints.Untolerated([]corev1.Taint{NotInitialized}, d.Pod.Spec.Tolerations); kept && hasTaint(node.Spec.Taints, NotInitialized) {
+			r.Have += ", as it does not tolerate " + NotInitialized.ToString()
 		}
-		return closed(GateDaemonSets, since, r, Next{Actor: DaemonSet})
+		return closed(GateDaemonSets, since, r, next)
 	}
 	return Gate{Name: GateDaemonSets, Open: true}
 }

@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -31,6 +32,10 @@ func (w *world) agents(t *testing.T, c storytest.Command) {
 		if zone, ok := c.Options["zone"]; ok {
 			pod.Spec.NodeSelector = map[string]string{corev1.LabelTopologyZone: zone}
 		}
+		if c.Has("tolerates") {
+			pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		}
+		d.Spec.MinReadySeconds = int32(storytest.Duration(t, cmp.Or(c.Options["min-ready"], "0s")).Seconds())
 		w.view.DaemonSets = append(w.view.DaemonSets, &snapshot.DaemonSet{DaemonSet: d, Pod: new(snapshot.Classes).Pod(pod)})
 	case "pod":
 		w.pod(c)
@@ -70,6 +75,8 @@ func (w *world) policy(t *testing.T, c storytest.Command) {
 			p.Conditions = append(p.Conditions, snapshot.NodeCondition{Type: corev1.NodeConditionType(v), Status: corev1.ConditionTrue})
 		case "planned-first":
 			p.PlannedFirst = true
+		case "until-initialized":
+			p.Taint = true
 		case "driver":
 			p.CSIDrivers = append(p.CSIDrivers, v)
 		default:

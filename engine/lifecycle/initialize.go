@@ -10,9 +10,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// NotInitialized is the taint that keeps pods away from a machine that is kept,
-// by policy, although it was not ready for work in time.
-var NotInitialized = corev1.Taint{Key: "millwright.dev/not-initialized", Effect: corev1.TaintEffectNoSchedule}
+// NotInitialized is the taint that keeps pods off a machine, by policy, until it is ready for
+// work, or where it was not in time and is kept.
+var NotInitialized = corev1.Taint{Key: snapshot.NotInitializedTaint, Effect: corev1.TaintEffectNoSchedule}
 
 // initialize walks through the gates behind registration: Karpenter's, in its
 // order, then our own.
@@ -43,7 +43,7 @@ func initialize(v View) Step {
 			s.Node.RemoveTaints = []corev1.Taint{NotInitialized}
 		}
 	}
-	for _, key := range []string{RetainedAnnotation, LackedAnnotation} {
+	for _, key := range []string{snapshot.RetainedAnnotation, LackedAnnotation} {
 		if v.Claim.Annotations[key] != "" {
 			s.annotate(key, "")
 		}
@@ -62,10 +62,22 @@ func wait(v View, s Step, node *corev1.Node) Step {
 	}
 	s.watchTaint(v, node)
 	s.open(v, node)
+	s.admit(v, node)
 	if !v.Claim.Is(snapshot.Initialized) {
 		s.Conditions = []plan.Condition{s.waiting()}
 	}
 	return s
+}
+
+// admit lets pods onto a Node that keeps them off where it waits for nothing but those that it was
+// launched for.
+func (s *Step) admit(v View, node *corev1.Node) {
+	waits := func(g Gate) bool { return !g.Open && g.Reason.Code != plan.PlannedPodsFirst }
+	if node == nil || !hasTaint(node.Spec.Taints, NotInitialized) || slices.ContainsFunc(s.Gates, waits) {
+		return
+	}
+	change := s.change(v)
+	change.RemoveTaints = append(change.RemoveTaints, NotInitialized)
 }
 
 // follow takes a closed gate through its deadlines: its own, and that of the
@@ -106,8 +118,8 @@ func (s *Step) act(v View, node *corev1.Node, g *Gate) {
 		if !hasTaint(node.Spec.Taints, NotInitialized) {
 			s.change(v).AddTaints = []corev1.Taint{NotInitialized}
 		}
-		if v.Claim.Annotations[RetainedAnnotation] == "" {
-			s.annotate(RetainedAnnotation, v.Now.UTC().Format(time.RFC3339))
+		if v.Claim.Annotations[snapshot.RetainedAnnotation] == "" {
+			s.annotate(snapshot.RetainedAnnotation, v.Now.UTC().Format(time.RFC3339))
 			s.lacks()
 		}
 	case g.Next.Then == RemoveTaint:

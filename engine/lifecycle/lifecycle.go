@@ -119,13 +119,9 @@ const (
 // the reason.
 const GivenUpAnnotation = "millwright.dev/given-up"
 
-// RetainedAnnotation holds, on a claim whose machine is kept without pods because it was not
-// initialized in time, since when, as RFC 3339.
-const RetainedAnnotation = "millwright.dev/retained"
-
 // Retained is since when a claim's machine is kept without pods, zero if it is not.
 func Retained(c *snapshot.Claim) time.Time {
-	since, err := time.Parse(time.RFC3339, c.Annotations[RetainedAnnotation])
+	since, err := time.Parse(time.RFC3339, c.Annotations[snapshot.RetainedAnnotation])
 	if err != nil || c.Is(snapshot.Initialized) {
 		return time.Time{}
 	}

@@ -85,6 +85,9 @@ func takeOver(v View, s Step) Step {
 			return s
 		}
 		s.Node = registration(v.Claim, node)
+		if v.Policy.Taint {
+			s.Node.AddTaints = append(s.Node.AddTaints, NotInitialized)
+		}
 		if v.Policy.PlannedFirst && nomination.PlannedFirst(v.Awaited) {
 			s.Node.AddTaints = append(s.Node.AddTaints, nomination.PlannedTaint(v.Claim))
 		}

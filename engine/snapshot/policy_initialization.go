@@ -43,6 +43,8 @@ type Initialization struct {
 	CSIDrivers []string
 	// IgnoreTaints leaves undeclared startup taints alone.
 	IgnoreTaints bool
+	// Taint keeps pods off a new node until it is initialized.
+	Taint bool
 	// PlannedFirst has a new node take only the pods that it was launched for until they
 	// are bound.
 	PlannedFirst bool

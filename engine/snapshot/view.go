@@ -100,8 +100,17 @@ func cordon(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable
 // Passing reports whether a taint belongs to the start of a node.
 func (n *Node) Passing(t corev1.Taint) bool {
 	same := func(o corev1.Taint) bool { return t.MatchTaint(&o) }
-	return n.Claim != nil && slices.ContainsFunc(n.Claim.StartupTaints, same) || slices.ContainsFunc(n.Learned, same) || KnownEphemeral(t) || t.Key == PlannedTaint
+	return n.Claim != nil && slices.ContainsFunc(n.Claim.StartupTaints, same) || slices.ContainsFunc(n.Learned, same) || KnownEphemeral(t) ||
+		t.Key == PlannedTaint || t.Key == NotInitializedTaint && n.Claim != nil && n.Claim.Annotations[RetainedAnnotation] == ""
 }
+
+// NotInitializedTaint is the key of the taint that keeps pods off a node: until it is initialized,
+// where the policy of its pool says so, or because it was not in time and is retained.
+const NotInitializedTaint = "millwright.dev/not-initialized"
+
+// RetainedAnnotation holds, on a claim whose machine is kept without pods because it was not
+// initialized in time, since when, as RFC 3339.
+const RetainedAnnotation = "millwright.dev/retained"
 
 // UnregisteredTaint is the key of the taint with which a machine joins the cluster.
 const UnregisteredTaint = "karpenter.sh/unregistered"

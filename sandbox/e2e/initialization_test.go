@@ -122,6 +122,8 @@ var starts = map[string]start{
 	"daemon-never": {more: daemonSet("daemon-never", "1h"), policy: "readyDaemonSets: [{selector: {matchLabels: {app: daemon-never}}}], timeout: 10s, onTimeout: Retain", says: []string{"!DaemonSetNotReady"}, stuck: true, do: (*starting).expectRetained},
 	"condition-late": {annotations: sandboxed("node-condition", "NetworkingReady=True", "node-condition-delay", "1h"), policy: "nodeConditions: [{type: NetworkingReady}]",
 		says: []string{"NodeConditionNotMet, node-condition-delay=0s"}},
+	"kept-off": {annotations: sandboxed("node-condition", "NetworkingReady=True", "node-condition-delay", "1h"), policy: "nodeConditions: [{type: NetworkingReady}], untilInitialized: Taint, onTimeout: Replace",
+		do: (*starting).expectKeptOff, says: []string{"NodeConditionNotMet, node-condition-delay=0s"}},
 	"condition-false": {annotations: sandboxed("node-condition", "NetworkingReady=False"), policy: "nodeConditions: [{type: NetworkingReady}], timeout: 40s, onTimeout: Replace",
 		says: []string{"NodeConditionNotMet"}, replaced: "initialization_timeout"},
 }
@@ -386,6 +388,24 @@ func (x *starting) expectRetained() {
 			return fmt.Errorf("node %s has the taints %v", n.Name, n.Spec.Taints)
 		}
 		return x.eventSays("DaemonSetNotReady", x.pool)
+	})
+}
+
+// expectKeptOff finds the pool's pod without a node while its Node waits for nothing but a condition.
+func (x *starting) expectKeptOff() {
+	x.eventually(patience, func() error {
+		if !x.log.said(x.pool, "NodeConditionNotMet") {
+			return fmt.Errorf("%s does not wait for the condition", x.pool)
+		}
+		return nil
+	})
+	x.throughout(3*time.Second, func() error {
+		for _, p := range x.pods("app=" + x.pool) {
+			if p.Spec.NodeName != "" {
+				return fmt.Errorf("pod %s is on %s", p.Name, p.Spec.NodeName)
+			}
+		}
+		return nil
 	})
 }
 
