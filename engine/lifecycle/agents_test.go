@@ -38,7 +38,7 @@ func (w *world) agents(t *testing.T, c storytest.Command) {
 		d.Spec.MinReadySeconds = int32(storytest.Duration(t, cmp.Or(c.Options["min-ready"], "0s")).Seconds())
 		w.view.DaemonSets = append(w.view.DaemonSets, &snapshot.DaemonSet{DaemonSet: d, Pod: new(snapshot.Classes).Pod(pod)})
 	case "pod":
-		w.pod(c)
+		w.pod(t, c)
 	case "csinode":
 		w.csiNode(c)
 	case "volume":
@@ -86,7 +86,7 @@ func (w *world) policy(t *testing.T, c storytest.Command) {
 }
 
 // pod puts a pod on Node n: of a DaemonSet, or with a volume claim.
-func (w *world) pod(c storytest.Command) {
+func (w *world) pod(t *testing.T, c storytest.Command) {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: c.Args[0], CreationTimestamp: metav1.NewTime(w.view.Now)}}
 	p.Spec.NodeName = "n"
 	if d, ok := c.Options["of"]; ok {
@@ -97,7 +97,7 @@ func (w *world) pod(c storytest.Command) {
 		p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
 	}
 	if ready, ok := c.Options["ready"]; ok {
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionStatus(ready), LastTransitionTime: metav1.NewTime(w.view.Now)}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionStatus(ready), LastTransitionTime: metav1.NewTime(w.view.Now.Add(storytest.Duration(t, cmp.Or(c.Options["ahead"], "0s"))))}}
 	}
 	kept := w.view.Pods[:0]
 	for _, old := range w.view.Pods {
