@@ -9,7 +9,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // longest grace period of its pods, so that there is time for the drain.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.annotation), has(self.condition), has(self.job), has(self.elapsed)].filter(x, x).size() == 1",message="a hook waits for exactly one of annotation, condition, job and elapsed"
-// +kubebuilder:validation:XValidation:rule="!has(self.elapsed) || !has(self.timeout) || duration(self.elapsed) <= duration(self.timeout)",message="elapsed is longer than timeout"
+// +kubebuilder:validation:XValidation:rule="!has(self.elapsed) || !has(self.timeout) || duration(self.elapsed) > duration('0s') && duration(self.elapsed) <= duration(self.timeout)",message="elapsed must be longer than 0s and no longer than timeout"
 type TerminationHook struct {
 	// name tells the hooks of a policy apart; Jobs bear it as a label.
 	// +kubebuilder:validation:MinLength=1
