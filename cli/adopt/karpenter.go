@@ -220,12 +220,10 @@ func (r *report) actors(ctx context.Context, out *bytes.Buffer, theirs []appsv1.
 
 // holderOf is the holder of a lease that has not expired, else empty.
 func holderOf(lease *coordinationv1.Lease, now time.Time) string {
-	s := lease.Spec
-	if s.HolderIdentity == nil || s.LeaseDurationSeconds == nil ||
-		now.After(explain.Renewed(lease).Add(time.Duration(*s.LeaseDurationSeconds)*time.Second)) {
+	if !explain.Held(lease, now) {
 		return ""
 	}
-	return *s.HolderIdentity
+	return *lease.Spec.HolderIdentity
 }
 
 func replicas(d *appsv1.Deployment) int32 {

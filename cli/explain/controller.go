@@ -52,10 +52,7 @@ func (a *Answer) contradict(said string, at time.Time) {
 
 // unattended adds why no process launches a machine, if none does.
 func (c *Cluster) unattended(a *Answer, by *Controller) {
-	held := func(l *coordinationv1.Lease) bool {
-		lasts := time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
-		return ptr.Deref(l.Spec.HolderIdentity, "") != "" && c.s.Now.Before(Renewed(l).Add(lasts))
-	}
+	held := func(l *coordinationv1.Lease) bool { return Held(l, c.s.Now) }
 	if i := slices.IndexFunc(by.Acting, held); i >= 0 {
 		c.unready(a, by.Acting[i])
 		return
@@ -109,6 +106,12 @@ func (c *Cluster) unready(a *Answer, l *coordinationv1.Lease) {
 
 func named(l *coordinationv1.Lease) string {
 	return plan.ObjectRef{Kind: "Lease", Namespace: l.Namespace, Name: l.Name}.String()
+}
+
+// Held reports whether a lease has a holder and has not expired.
+func Held(l *coordinationv1.Lease, now time.Time) bool {
+	lasts := time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
+	return ptr.Deref(l.Spec.HolderIdentity, "") != "" && now.Before(Renewed(l).Add(lasts))
 }
 
 // Renewed is when a lease was renewed last, zero if it never was: when the API server wrote it, and
