@@ -18,7 +18,7 @@ import (
 const Recovered = 10 * time.Minute
 
 // agents are those of the policy that crash on a machine, by namespace and name.
-func (d *decider) agents(n *snapshot.Node, policy snapshot.Repair) []Finding {
+func (d *decider) agents(n *snapshot.Node, policy snapshot.Repair, noted map[string]time.Time) []Finding {
 	if len(policy.Agents) == 0 {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (d *decider) agents(n *snapshot.Node, policy snapshot.Repair) []Finding {
 			continue
 		}
 		object := plan.ObjectRef{Kind: "DaemonSet", Namespace: set.Namespace, Name: set.Name}
-		since := first(noted(n), object.String(), d.s.Now.Truncate(time.Second))
+		since := first(noted, object.String(), d.s.Now.Truncate(time.Second))
 		out = append(out, Finding{
 			Name: object.String(), key: object.String(), Object: object, What: fmt.Sprintf("agent %s/%s keeps crashing (%d restarts)", p.Namespace, p.Name, restarts),
 			Since: since, Due: since.Add(rule.Toleration), Action: cmp.Or(rule.Action, policy.Action),

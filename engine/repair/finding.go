@@ -91,7 +91,8 @@ func strength(a snapshot.RepairAction) int {
 // next.
 func (d *decider) findings(n *snapshot.Node) []Finding {
 	policy := d.policy(n)
-	out := append(d.conditions(n, policy), d.agents(n, policy)...)
+	since := noted(n)
+	out := append(d.conditions(n, policy, since), d.agents(n, policy, since)...)
 	slices.SortFunc(out, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(d.rank(b), d.rank(a)),
@@ -115,9 +116,8 @@ func (d *decider) rank(f Finding) int {
 }
 
 // conditions are those of the Node that mean harm.
-func (d *decider) conditions(n *snapshot.Node, policy snapshot.Repair) []Finding {
+func (d *decider) conditions(n *snapshot.Node, policy snapshot.Repair, noted map[string]time.Time) []Finding {
 	var out []Finding
-	noted := noted(n)
 	for _, c := range n.Object.Status.Conditions {
 		rule, found := match(policy.Conditions, c)
 		if !found {
