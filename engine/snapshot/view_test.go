@@ -93,3 +93,17 @@ func TestAnUnlaunchedMachineGuaranteesWhatItsClaimDemands(t *testing.T) {
 		t.Errorf("allocatable is %s cpu, want the claim's request", allocatable.Cpu())
 	}
 }
+
+// Pods are planned for a node that keeps them off until it is initialized, not for one that is kept
+// because it was not in time.
+func TestTheTaintOfANodeThatIsNotInitializedPassesUnlessItIsRetained(t *testing.T) {
+	taint := corev1.Taint{Key: NotInitializedTaint, Effect: "NoSchedule"}
+	n := startingNode(map[string]string{RegisteredLabel: "true"}, taint)
+	if got := n.Taints(); len(got) > 0 {
+		t.Errorf("while it starts, pods have to tolerate %v", got)
+	}
+	n.Claim.Annotations = map[string]string{RetainedAnnotation: "2026-03-11T12:00:00Z"}
+	if got := fmt.Sprint(n.Taints()); got != fmt.Sprint([]corev1.Taint{taint}) {
+		t.Errorf("once it is retained, pods have to tolerate %s", got)
+	}
+}
