@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -123,15 +124,23 @@ func (r Reason) first(otherwise string) string {
 	return r.Objects[0].String()
 }
 
+// list names the first objects and counts the rest of a total, which is as many as there are
+// objects if it is empty: a condition's message has bounds, and a machine holds hundreds of pods.
 func list(objects []ObjectRef, total string) string {
-	names := make([]string, len(objects))
-	for i, o := range objects {
-		names[i] = o.String()
+	const shown = 5
+	names := make([]string, min(len(objects), shown))
+	for i := range names {
+		names[i] = objects[i].String()
 	}
-	if total != "" && total != fmt.Sprint(len(objects)) {
-		names = append(names, "…")
+	count := len(objects)
+	if n, err := strconv.Atoi(total); err == nil {
+		count = n
 	}
-	return strings.Join(names, ", ")
+	text := strings.Join(names, ", ")
+	if more := count - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 func withCause(text, cause string) string {

@@ -24,3 +24,16 @@ func TestNoSentenceLacksAPart(t *testing.T) {
 		}
 	}
 }
+
+func TestAConditionHasRoomForTheMostPodsOfANode(t *testing.T) {
+	const room = 32768 // characters of a condition's message; the API server refuses longer ones
+	for _, code := range []Code{NominationPending, PlannedPodsFirst, HasPods, HasBuffers} {
+		r := Reason{Code: code, Objects: []ObjectRef{NodeRef("a")}, Have: "737"}
+		for range 737 {
+			r.Objects = append(r.Objects, ObjectRef{Kind: "Pod", Namespace: strings.Repeat("n", 63), Name: strings.Repeat("p", 253)})
+		}
+		if text := r.Message(); len(text) > room || !strings.Contains(text, " and 73") {
+			t.Errorf("%s has a message of %d characters: %.200s", code, len(text), text)
+		}
+	}
+}
