@@ -438,6 +438,25 @@ func TestAProfileThatEC2DoesNotKnowIsLookedAtAgain(t *testing.T) {
 	}
 }
 
+// A profile of the owner's that the class named before belongs to something else: it may be deleted
+// or get another role.
+func TestAProfileThatTheClassNamedIsNotThatOfItsRole(t *testing.T) {
+	a, c := newAccount(), newClass()
+	a.profiles["theirs"] = &api.Profile{Name: "theirs", Path: "/", Roles: []string{"nodes"}}
+	c.Spec.InstanceProfile, c.Spec.Role = new("theirs"), ""
+	r, _ := newResolver(a)
+	if _, err := r.Resolve(t.Context(), c); err != nil || c.Status.InstanceProfile != "theirs" {
+		t.Fatalf("at first the instance profile is %s, error %v", c.Status.InstanceProfile, err)
+	}
+	c.Spec.InstanceProfile, c.Spec.Role = nil, "nodes"
+	if _, err := r.Resolve(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if p := a.profiles[c.Status.InstanceProfile]; p == nil || p.Path != r.path(c) || !slices.Equal(p.Roles, []string{"nodes"}) {
+		t.Errorf("then it is %s: %+v", c.Status.InstanceProfile, p)
+	}
+}
+
 func TestAProfileThatKarpenterMadeIsKept(t *testing.T) {
 	a, c := newAccount(), newClass()
 	a.profiles["demo_123"] = &api.Profile{Name: "demo_123", Path: "/karpenter/eu-west-1/demo/uid/", Roles: []string{"nodes"}}

@@ -14,21 +14,21 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/api"
 )
 
-// profile is the class's own, or one that is made for its role. One that Karpenter made for
-// the role is kept.
+// profile is the one that the class names, or one that is made for its role. One that Karpenter made
+// for the class and the role is kept.
 func (r *Resolver) profile(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	if own := class.Spec.InstanceProfile; own != nil {
 		class.Status.InstanceProfile = *own
 		return nil
 	}
 	if name := class.Status.InstanceProfile; name != "" {
-		right, err := r.hasRole(ctx, name, class.Spec.Role)
+		right, err := r.made(ctx, class, name)
 		if err != nil || right {
 			return err
 		}
 	}
 	name := r.profileName(class)
-	right, err := r.hasRole(ctx, name, class.Spec.Role)
+	right, err := r.made(ctx, class, name)
 	if err == nil && !right {
 		err = r.makeProfile(ctx, class, name)
 	}
@@ -39,9 +39,9 @@ func (r *Resolver) profile(ctx context.Context, class *awsv1.EC2NodeClass) error
 	return nil
 }
 
-// hasRole reports whether an instance profile exists and has the role.
-func (r *Resolver) hasRole(ctx context.Context, name, role string) (bool, error) {
-	key, now := checkKey(name, role), r.Clock.Now()
+// made reports whether an instance profile was made for the class, and has its role.
+func (r *Resolver) made(ctx context.Context, class *awsv1.EC2NodeClass, name string) (bool, error) {
+	key, now := checkKey(name, class.Spec.Role), r.Clock.Now()
 	r.mu.Lock()
 	last, known := r.checked[key]
 	r.mu.Unlock()
@@ -52,7 +52,7 @@ func (r *Resolver) hasRole(ctx context.Context, name, role string) (bool, error)
 	if errors.Is(err, cloud.ErrNotFound) {
 		return false, nil
 	}
-	if err != nil || !slices.Contains(p.Roles, baseName(role)) {
+	if err != nil || p.Path != r.path(class) || !slices.Contains(p.Roles, baseName(class.Spec.Role)) {
 		return false, err
 	}
 	r.mu.Lock()
