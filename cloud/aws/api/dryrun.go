@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -40,27 +41,29 @@ func (c *Client) TryLaunch(ctx context.Context, r fleet.Request) error {
 	return allowed("ec2:CreateFleet", err)
 }
 
-// TryInstance asks whether an instance like those of a template may be started in a subnet:
-// also with this image, these security groups, and this role.
+// TryInstance asks whether an instance of a template may be started in a subnet. The template need
+// not exist: the call has all that it would say, as IAM decides by it.
 func (c *Client) TryInstance(ctx context.Context, t *launchtemplate.Content, typeName, subnet string, values map[string]string) error {
-	in := &ec2.RunInstancesInput{
-		DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: aws.String(t.Image), InstanceType: types.InstanceType(typeName),
-		UserData: pointer(t.UserData), IamInstanceProfile: &types.IamInstanceProfileSpecification{Name: aws.String(t.Profile)},
-		Placement: &types.Placement{Tenancy: types.Tenancy(t.Tenancy), GroupId: pointer(t.Group), PartitionNumber: pointer(t.Partition)},
-		TagSpecifications: []types.TagSpecification{
-			specification(types.ResourceTypeInstance, values), specification(types.ResourceTypeVolume, values), specification(types.ResourceTypeNetworkInterface, t.Tags),
-		},
+	in, err := instanceInput(t)
+	if err != nil {
+		return err
 	}
-	for i := range t.Interfaces {
-		n := &t.Interfaces[i]
-		spec := types.InstanceNetworkInterfaceSpecification{
-			DeviceIndex: aws.Int32(n.Device), Groups: n.Groups, SubnetId: aws.String(subnet), AssociatePublicIpAddress: n.PublicIP, InterfaceType: pointer(n.Type),
-		}
-		if n.Type != "" {
-			spec.NetworkCardIndex = aws.Int32(n.Card)
-		}
-		in.NetworkInterfaces = append(in.NetworkInterfaces, spec)
+	in.DryRun, in.MinCount, in.MaxCount, in.InstanceType = aws.Bool(true), aws.Int32(1), aws.Int32(1), types.InstanceType(typeName)
+	in.UserData = pointer(t.UserData)
+	in.TagSpecifications = append(in.TagSpecifications, specification(types.ResourceTypeInstance, values), specification(types.ResourceTypeVolume, values))
+	for i := range in.NetworkInterfaces {
+		in.NetworkInterfaces[i].SubnetId = aws.String(subnet)
 	}
-	_, err := c.ec2.RunInstances(ctx, in, once)
+	_, err = c.ec2.RunInstances(ctx, in, once)
 	return allowed("ec2:RunInstances", err)
+}
+
+// instanceInput is a template's data as RunInstances has them: under the same names.
+func instanceInput(t *launchtemplate.Content) (*ec2.RunInstancesInput, error) {
+	text, err := json.Marshal(templateData(t))
+	if err != nil {
+		return nil, err
+	}
+	in := &ec2.RunInstancesInput{}
+	return in, json.Unmarshal(text, in)
 }

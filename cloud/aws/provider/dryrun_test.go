@@ -61,6 +61,29 @@ func TestAClassIsTriedWithoutMakingAnything(t *testing.T) {
 	}
 }
 
+// What an organization demands of every machine its dry run says as well, as its launch would.
+func TestADryRunAsksForWhatALaunchAsksFor(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	r.must(r.cloud.SetPolicies("AKIDEXAMPLE", `{"Version": "2012-10-17", "Statement": [
+		{"Effect": "Allow", "Action": "*", "Resource": "*"},
+		{"Effect": "Deny", "Action": "ec2:RunInstances", "Resource": "arn:aws:ec2:*:*:instance/*", "Condition": {"StringNotEquals": {"ec2:MetadataHttpTokens": "required"}}},
+		{"Effect": "Deny", "Action": "ec2:RunInstances", "Resource": "arn:aws:ec2:*:*:volume/*", "Condition": {"Bool": {"ec2:Encrypted": "false"}}},
+		{"Effect": "Deny", "Action": "ec2:RunInstances", "Resource": "arn:aws:ec2:*:*:volume/*", "Condition": {"StringNotEquals": {"ec2:VolumeType": "gp3"}}}]}`))
+	if _, err := p.Launch(t.Context(), r.request(p, "claim", onDemand)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.validated(p, same); !strings.HasPrefix(got, "True ") || err != "" {
+		t.Errorf("it is %s, error %s", got, err)
+	}
+	optional := func(c *awsv1.EC2NodeClass) {
+		c.Spec.MetadataOptions = &ec2class.MetadataOptions{HTTPTokens: new("optional")}
+	}
+	if got, _ := r.validated(p, optional); !strings.HasPrefix(got, "False RunInstancesAuthCheckFailed ") || !strings.Contains(got, "instance/*") {
+		t.Errorf("of a class that does not demand tokens it is %s", got)
+	}
+}
+
 // Once a launch has left a template, CreateFleet is tried as well.
 func TestAClassThatHasLaunchedIsTriedWithItsTemplate(t *testing.T) {
 	r := newRig(t)

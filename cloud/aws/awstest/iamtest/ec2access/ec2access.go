@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/iamtest/policy"
@@ -44,7 +45,7 @@ func Of(c Config, r *wire.Request) []policy.Access {
 	case "RunInstances":
 		a.run(r.Input)
 	case "CreateLaunchTemplate":
-		a.makes("launch-template", tagsFor(bound(r.Input, struct{ TagSpecifications []tagSpecification }{}).TagSpecifications, "launch-template"), a.operation)
+		a.makes("launch-template", tagsFor(bound(r.Input, struct{ TagSpecifications []tagSpecification }{}).TagSpecifications, "launch-template"), nil, a.operation)
 	case "DeleteLaunchTemplate":
 		id, _ := bound(r.Input, template{}).in(c.World)
 		a.uses("launch-template", id)
@@ -106,8 +107,28 @@ type launch struct {
 	CapacityReservationSpecification struct {
 		CapacityReservationTarget struct{ CapacityReservationId string }
 	}
-	BlockDeviceMappings []struct{ Ebs struct{ SnapshotId string } }
-	TagSpecifications   []tagSpecification
+	MetadataOptions     struct{ HttpTokens string }
+	BlockDeviceMappings []struct {
+		Ebs struct {
+			SnapshotId, VolumeType string
+			Encrypted              bool
+		}
+	}
+	TagSpecifications []tagSpecification
+}
+
+// keys are the condition keys of what a launch makes, by kind. A volume that only the image tells of
+// is not encrypted, and its type is not known.
+func (l *launch) keys() map[string]map[string][]string {
+	volume := map[string][]string{}
+	for _, d := range l.BlockDeviceMappings {
+		volume["ec2:Encrypted"] = append(volume["ec2:Encrypted"], strconv.FormatBool(d.Ebs.Encrypted))
+		volume["ec2:VolumeType"] = append(volume["ec2:VolumeType"], d.Ebs.VolumeType)
+	}
+	if len(volume) == 0 {
+		volume["ec2:Encrypted"] = []string{"false"}
+	}
+	return map[string]map[string][]string{"instance": {"ec2:MetadataHttpTokens": {cmp.Or(l.MetadataOptions.HttpTokens, "optional")}}, "volume": volume}
 }
 
 // bound reads as much of an input as fits.
@@ -173,9 +194,9 @@ func (a *asked) uses(kind, id string) {
 }
 
 // makes asks for something new.
-func (a *asked) makes(kind string, tags []tag, actions ...string) {
+func (a *asked) makes(kind string, tags []tag, more map[string][]string, actions ...string) {
 	for _, action := range actions {
-		a.add(action, kind, "*", tags, nil)
+		a.add(action, kind, "*", tags, more)
 	}
 	if len(tags) > 0 {
 		a.add("CreateTags", kind, "*", tags, map[string][]string{"ec2:CreateAction": {a.operation}})
@@ -191,7 +212,7 @@ func (a *asked) fleet(tree map[string]any) {
 		TargetCapacitySpecification struct{ DefaultTargetCapacityType string }
 		TagSpecifications           []tagSpecification
 	}{})
-	a.makes("fleet", tagsFor(in.TagSpecifications, "fleet"), a.operation)
+	a.makes("fleet", tagsFor(in.TagSpecifications, "fleet"), nil, a.operation)
 	for _, c := range in.LaunchTemplateConfigs {
 		id, data := c.LaunchTemplateSpecification.in(a.World)
 		if id == "" {
@@ -231,8 +252,9 @@ func (a *asked) launch(l *launch, spot bool) {
 	if spot {
 		made = append(made, "spot-instances-request")
 	}
+	keys := l.keys()
 	for _, kind := range made {
-		a.makes(kind, tagsFor(l.TagSpecifications, kind), a.actions()...)
+		a.makes(kind, tagsFor(l.TagSpecifications, kind), keys[kind], a.actions()...)
 	}
 	a.uses("image", l.ImageId)
 	a.uses("subnet", l.SubnetId)
