@@ -70,7 +70,7 @@ func (c *Class) storage(i *Info) resource.Quantity {
 		return *resource.NewQuantity(i.StoreGB*1e9, resource.DecimalSI)
 	}
 	for _, d := range c.Devices {
-		if d.RootVolume && sized(d) {
+		if d.RootVolume && sized(d) && !f.onlyThere {
 			return *d.EBS.VolumeSize
 		}
 	}

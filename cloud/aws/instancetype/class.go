@@ -100,15 +100,17 @@ type family struct {
 	eniPods bool
 	// eniReserve has kube-reserved follow the interfaces, whatever maxPods says.
 	eniReserve bool
-	// device holds the kubelet's data, and is so many GiB by default.
-	device string
-	gib    int64
+	// device holds the kubelet's data, and is so many GiB by default; onlyThere whatever the class
+	// calls its root volume.
+	device    string
+	gib       int64
+	onlyThere bool
 }
 
 var families = map[string]family{
 	ec2class.AMIFamilyAL2:          {eniPods: true, eniReserve: true, device: "/dev/xvda", gib: 20},
 	ec2class.AMIFamilyAL2023:       {eniPods: true, eniReserve: true, device: "/dev/xvda", gib: 20},
-	ec2class.AMIFamilyBottlerocket: {eniPods: true, device: "/dev/xvdb", gib: 20},
+	ec2class.AMIFamilyBottlerocket: {eniPods: true, device: "/dev/xvdb", gib: 20, onlyThere: true},
 	ec2class.AMIFamilyCustom:       {eniPods: true, eniReserve: true, gib: 20},
 	ec2class.AMIFamilyWindows2019:  {windows: ec2class.Windows2019Build, device: "/dev/sda1", gib: 50},
 	ec2class.AMIFamilyWindows2022:  {windows: ec2class.Windows2022Build, device: "/dev/sda1", gib: 50},

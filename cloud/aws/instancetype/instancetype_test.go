@@ -102,6 +102,9 @@ func TestAllocatableFollowsTheClass(t *testing.T) {
 		{"the root volume wins", "m5.large", class(func(c *Class) {
 			c.Devices = []*ec2class.BlockDeviceMapping{device("/dev/xvda", "50Gi", false), device("/dev/xvdz", "100Gi", true)}
 		}), "1930m 6903Mi 29 89Gi"},
+		{"Bottlerocket's data are not on the volume of its system", "m5.large", class(family("Bottlerocket"), func(c *Class) {
+			c.Devices = []*ec2class.BlockDeviceMapping{device("/dev/xvda", "2Gi", true), device("/dev/xvdb", "50Gi", false)}
+		}), "1930m 6903Mi 29 44Gi"},
 		{"a custom image's last device", "m5.large", class(family("Custom"), func(c *Class) {
 			c.Devices = []*ec2class.BlockDeviceMapping{device("/dev/xvda", "50Gi", false), device("/dev/xvdz", "100Gi", false)}
 		}), "1930m 6903Mi 29 89Gi"},
