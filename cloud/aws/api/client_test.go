@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/millwright-dev/millwright/cloud"
@@ -85,5 +86,24 @@ func TestTheMachinesAreKnownBecauseOfWhichEC2RefusesToEndOthers(t *testing.T) {
 			t.Errorf("%s: %q, want %q, error %v", said, got, want, err)
 		}
 		server.Close()
+	}
+}
+
+// EC2 counts no GPUs of machines with one of a board, and of fractions, which no pod that asks for a
+// GPU means.
+func TestAWholeGPUCountsAlsoWhereEC2CountsNone(t *testing.T) {
+	for name, want := range map[string]struct {
+		gpu   types.GpuDeviceInfo
+		count int64
+	}{
+		"p5.48xlarge": {types.GpuDeviceInfo{Count: new(int32(8)), LogicalGpuCount: new(int32(8)), GpuPartitionSize: new(1.0)}, 8},
+		"p5.4xlarge":  {types.GpuDeviceInfo{Count: new(int32(0)), LogicalGpuCount: new(int32(1)), GpuPartitionSize: new(1.0)}, 1},
+		"g6f.large":   {types.GpuDeviceInfo{Count: new(int32(0)), LogicalGpuCount: new(int32(1)), GpuPartitionSize: new(0.125)}, 0},
+		"g5.xlarge":   {types.GpuDeviceInfo{Count: new(int32(1))}, 1},
+	} {
+		got := typeInfo(&types.InstanceTypeInfo{InstanceType: types.InstanceType(name), GpuInfo: &types.GpuInfo{Gpus: []types.GpuDeviceInfo{want.gpu}}})
+		if len(got.GPUs) != 1 || got.GPUs[0].Count != want.count {
+			t.Errorf("of %s there are %+v, want %d", name, got.GPUs, want.count)
+		}
 	}
 }

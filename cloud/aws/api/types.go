@@ -95,6 +95,9 @@ func accelerators(out *instancetype.Info, t *types.InstanceTypeInfo) {
 	if t.GpuInfo != nil {
 		for _, g := range t.GpuInfo.Gpus {
 			d := instancetype.Device{Name: value(g.Name), Maker: value(g.Manufacturer), Count: int64(value(g.Count))}
+			if value(g.GpuPartitionSize) == 1 { // of fractions there are none that a pod asks for by number
+				d.Count = max(d.Count, int64(value(g.LogicalGpuCount)))
+			}
 			if g.MemoryInfo != nil {
 				d.MemoryMiB = int64(value(g.MemoryInfo.SizeInMiB))
 			}
