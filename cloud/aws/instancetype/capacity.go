@@ -150,19 +150,24 @@ func (c *Class) overhead(i *Info, capacity corev1.ResourceList) corev1.ResourceL
 	return out
 }
 
-// observe takes off what pods cannot have beyond that, as Nodes have shown.
+// observe takes off what pods cannot have beyond that, as Nodes have shown, and adds what they have.
 func (c *Class) observe(t *catalog.Type) {
 	seen, lacking := c.Allocatable(t.Name)
 	for name, q := range seen {
-		if observed.HugePages(name) && q.Sign() > 0 {
+		if observed.Counted(name) && q.Sign() > 0 {
 			t.Capacity[name] = q
 		}
 	}
 	expected := t.Allocatable()
 	for name, q := range seen {
-		if more := expected[name]; !observed.HugePages(name) && more.Cmp(q) > 0 {
+		switch more := expected[name]; {
+		case observed.Counted(name):
+		case more.Cmp(q) > 0:
 			more.Sub(q)
 			add(t.Overhead, name, more)
+		case name == corev1.ResourceEphemeralStorage:
+			q.Sub(more)
+			add(t.Capacity, name, q)
 		}
 	}
 	for name, lack := range lacking {

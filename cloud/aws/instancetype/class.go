@@ -73,8 +73,9 @@ type Class struct {
 	// observed. It takes the place of the estimate.
 	Memory func(typeName string) (int64, bool)
 	// Allocatable is what pods could request of Nodes of a type where that was seen to be less
-	// than capacity less overhead, and the huge pages that Nodes have; of a type that was not
-	// seen, what is presumed to be lacking. It is nil if nothing was observed.
+	// than capacity less overhead, the huge pages that Nodes have, and the devices beyond what EC2
+	// tells; of a type that was not seen, what is presumed to be lacking. It is nil if nothing was
+	// observed.
 	Allocatable func(typeName string) (seen corev1.ResourceList, lacking map[corev1.ResourceName]observed.Lack)
 }
 

@@ -83,3 +83,44 @@ func TestCommonToAllKindsIsTheLeastThatOneOfThemLacks(t *testing.T) {
 		}
 	}
 }
+
+// A device plugin may offer more than EC2 tells: shares of GPUs, slices of them under names of their
+// own. What Nodes have now counts, as its settings may change.
+func TestDevicesAreThoseThatAllNodesOfATypeHaveNow(t *testing.T) {
+	list := func(pairs ...string) corev1.ResourceList {
+		out := corev1.ResourceList{}
+		for i := 0; i < len(pairs); i += 2 {
+			out[corev1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+		}
+		return out
+	}
+	const gpu, shared = "nvidia.com/gpu", "nvidia.com/gpu.shared"
+	expected := list("cpu", "4", gpu, "1", "vpc.amazonaws.com/pod-eni", "18")
+	a := observed.ReadAllocatable("", "1")
+	for _, step := range []struct {
+		name  string
+		nodes []corev1.ResourceList
+		want  string
+	}{
+		{"as expected", []corev1.ResourceList{list("cpu", "8", gpu, "1")}, ``},
+		{"shares", []corev1.ResourceList{list(gpu, "8", "example.com/dongle", "1"), list(gpu, "4")}, `{"g4dn.xlarge":{"nvidia.com/gpu":"4"}}`},
+		{"a plugin that has not told yet", []corev1.ResourceList{list(gpu, "4"), list(gpu, "0"), list("vpc.amazonaws.com/pod-eni", "18")}, `{"g4dn.xlarge":{"nvidia.com/gpu":"4"}}`},
+		{"none of them left", nil, `{"g4dn.xlarge":{"nvidia.com/gpu":"4"}}`},
+		{"under another name", []corev1.ResourceList{list(shared, "6")}, `{"g4dn.xlarge":{"nvidia.com/gpu.shared":"6"}}`},
+		{"on some alone", []corev1.ResourceList{list(shared, "6"), list(gpu, "2")}, ``},
+		{"more again", []corev1.ResourceList{list(gpu, "16")}, `{"g4dn.xlarge":{"nvidia.com/gpu":"16"}}`},
+	} {
+		a.LearnDevices("g4dn.xlarge", expected, step.nodes)
+		want := ""
+		if step.want != "" {
+			want = `{"hash":"1","least":{},"devices":` + step.want + `}`
+		}
+		if got := a.Text(); got != want {
+			t.Errorf("%s: the record is\n%s; want\n%s", step.name, got, want)
+		}
+	}
+	// They are the plugin's to say, not the spec's.
+	if got := observed.ReadAllocatable(a.Text(), "2"); got.Text() != `{"hash":"2","least":{},"devices":{"g4dn.xlarge":{"nvidia.com/gpu":"16"}}}` {
+		t.Errorf("of another spec it is %s", got.Text())
+	}
+}

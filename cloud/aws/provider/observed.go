@@ -58,14 +58,21 @@ func (p *Provider) learn(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	for _, a := range class.Status.AMIs {
 		images[a.ID] = true
 	}
-	each := func(do func(*corev1.Node, observed.Kind)) {
+	every := func(do func(*corev1.Node, observed.Kind)) {
 		for i := range nodes.Items {
 			if id, err := idOf(nodes.Items[i].Spec.ProviderID); err == nil {
-				if machine, ok := p.machines.Known(id); ok && images[machine.Image] {
+				if machine, ok := p.machines.Known(id); ok {
 					do(&nodes.Items[i], observed.Kind{Type: machine.Type, Image: machine.Image})
 				}
 			}
 		}
+	}
+	each := func(do func(*corev1.Node, observed.Kind)) {
+		every(func(n *corev1.Node, k observed.Kind) {
+			if images[k.Image] {
+				do(n, k)
+			}
+		})
 	}
 	memory := observed.Read(class.Annotations[observed.Annotation])
 	memory.Keep(images)
@@ -76,12 +83,28 @@ func (p *Provider) learn(ctx context.Context, class *awsv1.EC2NodeClass) error {
 	allocatable := observed.ReadAllocatable(class.Annotations[observed.AllocatableAnnotation], hash)
 	allocatable.Keep(images)
 	expected := p.expected(class)
+	ofSpec := func(n *corev1.Node) bool {
+		return n.Labels[karpv1.NodeInitializedLabelKey] == "true" && n.Annotations[ec2class.AnnotationEC2NodeClassHash] == hash
+	}
 	each(func(n *corev1.Node, k observed.Kind) {
-		if want := expected(k.Type); want != nil && n.Labels[karpv1.NodeInitializedLabelKey] == "true" && n.Annotations[ec2class.AnnotationEC2NodeClassHash] == hash {
+		if want := expected(k.Type); want != nil && ofSpec(n) {
 			allocatable.Learn(k, n.Status.Allocatable, want)
 		}
 	})
 	allocatable.Compare(expected)
+	// Devices are known of a spec that no Node has yet: those of the Nodes that are to be replaced.
+	old, devices := map[string][]corev1.ResourceList{}, map[string][]corev1.ResourceList{}
+	every(func(n *corev1.Node, k observed.Kind) {
+		if old[k.Type] = append(old[k.Type], n.Status.Capacity); ofSpec(n) {
+			devices[k.Type] = append(devices[k.Type], n.Status.Capacity)
+		}
+	})
+	for typeName, nodes := range old {
+		if now := devices[typeName]; len(now) > 0 {
+			nodes = now
+		}
+		allocatable.LearnDevices(typeName, expected(typeName), nodes)
+	}
 	annotate(class, observed.AllocatableAnnotation, allocatable.Text())
 	return nil
 }

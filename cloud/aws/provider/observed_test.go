@@ -141,3 +141,61 @@ func TestWhatPodsCanRequestIsLearnedFromNodesOfTheSameSpec(t *testing.T) {
 	}
 	expect("of another spec", before)
 }
+
+// A device plugin that shares GPUs is known from the first Node on, whatever the Nodes are replaced for.
+func TestSharesOfGPUsAreLearnedFromNodes(t *testing.T) {
+	r := newRig(t, "g4dn.xlarge")
+	p := r.provider()
+	again := func(c *awsv1.EC2NodeClass) { c.Status.Conditions = nil }
+	r.resolved(p, discovering)
+	gpus := func(when, want string) {
+		t.Helper()
+		r.resolved(p, again)
+		if got := r.listed(p, "g4dn.xlarge").Allocatable()[ec2class.ResourceNVIDIAGPU]; got.String() != want {
+			t.Errorf("%s a g4dn.xlarge has %s GPUs, want %s", when, got.String(), want)
+		}
+	}
+	i := r.claimed(p)
+	_, err := p.List(t.Context())
+	r.must(err)
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: "n", Labels: map[string]string{ec2class.LabelNodeClass: "default", "karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"},
+	}}
+	node.Spec.ProviderID = i.ProviderID
+	node.Status.Capacity = corev1.ResourceList{ec2class.ResourceNVIDIAGPU: resource.MustParse("4")}
+	gpus("before there is a Node", "1")
+	r.must(r.kube.Create(t.Context(), node))
+	gpus("of an earlier spec", "4")
+	r.must(r.kube.Delete(t.Context(), node))
+	again = func(c *awsv1.EC2NodeClass) { c.Status.Conditions, c.Spec.UserData = nil, aws.String("#!/bin/sh") }
+	gpus("without Nodes, of another spec,", "4")
+}
+
+// Which disk holds the kubelet's data the image and user data decide: it may be larger than the one
+// that the class describes.
+func TestALargerDiskIsLearnedFromNodes(t *testing.T) {
+	r := newRig(t)
+	p := r.provider()
+	r.resolved(p, discovering)
+	class := &awsv1.EC2NodeClass{}
+	r.must(r.kube.Get(t.Context(), client.ObjectKey{Name: "default"}, class))
+	i := r.claimed(p)
+	_, err := p.List(t.Context())
+	r.must(err)
+	for _, step := range []struct{ node, want string }{{"360Gi", "360Gi"}, {"350Gi", "350Gi"}, {"355Gi", "350Gi"}, {"16Gi", "16Gi"}} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+			Name: "n" + step.node, Labels: map[string]string{ec2class.LabelNodeClass: "default", "karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"},
+			Annotations: map[string]string{ec2class.AnnotationEC2NodeClassHash: class.Annotations[ec2class.AnnotationEC2NodeClassHash]},
+		}}
+		node.Spec.ProviderID = i.ProviderID
+		node.Status.Allocatable = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse(step.node)}
+		r.must(r.kube.Create(t.Context(), node))
+		r.resolved(p, func(c *awsv1.EC2NodeClass) { c.Status.Conditions = nil })
+		if got := r.listed(p, i.Type).Allocatable()[corev1.ResourceEphemeralStorage]; got.String() != step.want {
+			t.Errorf("after a Node with %s pods can request %s", step.node, got.String())
+		}
+		if got := r.listed(p, "m5.xlarge").Allocatable()[corev1.ResourceEphemeralStorage]; got.String() != "17Gi" && step.node != "16Gi" {
+			t.Errorf("after a Node with %s pods can request %s of another type", step.node, got.String())
+		}
+	}
+}
