@@ -11,7 +11,8 @@
 //
 //   - The token is the claim's UID and the number of the attempt. An attempt ends when EC2
 //     has answered it; only then is there a next one.
-//   - A process that lost the reply has the request in memory, and repeats it as it was.
+//   - A process that lost the reply has the request in memory, and repeats it as it was: for
+//     [Doubt], if there is no machine then. After that whatever else would do is asked for.
 //   - A process that has not sees the same answer, or the mismatch: proof of an earlier
 //     request. Then the machine is looked for by its tag. If it is not there for
 //     [Doubt], the attempt is taken to have failed, and the next one begins.

@@ -58,6 +58,8 @@ var rules = []rule{
 	{cloud.SoldOut, "", NoCapacity, cloud.SoldOut},
 	{"UnfulfillableCapacity", "", NoCapacity, "UnfulfillableCapacity"},
 	{"Unsupported", "", NoCapacity, "Unsupported"},
+	{"UnsupportedOperation", "the instance type", NoCapacity, "Unsupported"},
+	{"InvalidFleetConfiguration", "is not supported in your requested Availability Zone", NoCapacity, "Unsupported"},
 	{"ReservationCapacityExceeded", "", NoRoom, "ReservationCapacityExceeded"},
 	{"InsufficientReservedInstanceCapacity", "", NoRoom, "InsufficientReservedInstanceCapacity"},
 	{"InsufficientFreeAddressesInSubnet", "", NoAddresses, "InsufficientFreeAddressesInSubnet"},

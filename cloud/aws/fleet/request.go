@@ -31,6 +31,12 @@ type Wave struct {
 	Choices     []catalog.Choice
 }
 
+// Source is where the capacity of a wave comes from.
+type Source struct{ CapacityType, Reservation string }
+
+// Source is the wave's.
+func (w *Wave) Source() Source { return Source{w.CapacityType, w.Reservation} }
+
 // Waves puts choices into the order in which EC2 is asked for them: the capacity type of
 // the best choice first, whole. A fleet has one capacity type, and one reservation. Spot
 // that costs more than the cheapest on-demand choice is left out where there is one: it is

@@ -21,6 +21,9 @@ type attempt struct {
 	open *sent
 	// doubt is since when a machine is looked for that an earlier request may have launched.
 	doubt time.Time
+	// broken is what EC2 had a fault for as long as that: it is not asked for again before whatever
+	// else would do.
+	broken []fleet.Source
 
 	used time.Time // guarded by attempts.mu
 }

@@ -68,9 +68,16 @@ func (l *launch) run(ctx context.Context) (cloud.Instance, error) {
 		}
 	}
 	for _, wave := range fleet.Waves(l.req.Choices) {
+		if slices.Contains(l.attempt.broken, wave.Source()) {
+			continue
+		}
 		if i, err := l.try(ctx, wave); !errors.Is(err, errNothing) {
 			return i, err
 		}
+	}
+	if len(l.attempt.broken) > 0 { // none is left to be tried instead
+		l.attempt.broken = nil
+		l.failed = append(l.failed, errBroken)
 	}
 	if len(l.failed) > 0 {
 		return cloud.Instance{}, l.failed[0]
@@ -101,6 +108,7 @@ func (l *launch) try(ctx context.Context, wave fleet.Wave) (cloud.Instance, erro
 var (
 	errTemplateGone = errors.New("a launch template is gone")
 	errTokenBurnt   = errors.New("the token belongs to an attempt that failed")
+	errBroken       = &cloud.CallError{Action: "ec2:CreateFleet", Reason: "InternalError", Err: errors.New("EC2 has a fault for whatever else could be asked for, too")}
 	errOtherSubnet  = fmt.Errorf("%w: a subnet is full, and another one of its zone is not", errNothing)
 )
 
@@ -213,7 +221,19 @@ func (l *launch) unanswered(ctx context.Context, s *sent, meaning fleet.Meaning,
 		return l.adopt(ctx)
 	case fleet.Unknown, fleet.Broken:
 		l.attempt.open = s
-		return cloud.Instance{}, err
+		if l.attempt.doubt.IsZero() {
+			l.attempt.doubt = l.Clock.Now()
+		}
+		if l.Clock.Since(l.attempt.doubt) < fleet.Doubt {
+			return cloud.Instance{}, err
+		}
+		if i, lost := l.adopt(ctx); !errors.Is(lost, errTokenBurnt) {
+			return i, lost
+		}
+		l.fail(s, "", cloud.Reason(err))
+		l.cause = cmp.Or(l.cause, err.Error())
+		l.attempt.broken, l.failed = append(l.attempt.broken, s.wave.Source()), append(l.failed, err)
+		err = errNothing
 	case fleet.NoTemplate:
 		err = fmt.Errorf("%w: %w", errTemplateGone, err)
 	case fleet.NoCapacity, fleet.NoRoom, fleet.NoAddresses, fleet.NoSpot, fleet.Quota:
@@ -312,7 +332,11 @@ func (l *launch) judge(s *sent, answer fleet.Answer) error {
 		l.soldOut.add(l.scope(s), v.Limit, v.Limited...)
 		l.soldOut.add(l.scope(s), "", v.SoldOut...)
 	}
-	if v.Err != nil {
+	var throttled *cloud.ThrottledError
+	switch {
+	case errors.As(v.Err, &throttled): // which says nothing of what can be had
+		return v.Err
+	case v.Err != nil:
 		l.failed = append(l.failed, v.Err)
 	}
 	return next
