@@ -34,6 +34,8 @@ type sent struct {
 	wave    fleet.Wave
 	class   *awsv1.EC2NodeClass
 	done    func(usedSubnet string)
+	// unmade is why it is not known that all its launch templates are there, nil if it is.
+	unmade error
 }
 
 // attempts remembers launches that are not finished. It is safe for concurrent use.

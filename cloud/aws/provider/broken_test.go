@@ -126,3 +126,24 @@ func TestATypeThatAZoneDoesNotHaveIsNotAskedForAgain(t *testing.T) {
 		}
 	}
 }
+
+// A process that starts while EC2 makes no launch templates launches from those that are there.
+func TestAFaultOfLaunchTemplatesDoesNotMatterWhereTheyAreThere(t *testing.T) {
+	r := newRig(t, "m5.large")
+	_, err := r.provider().Launch(t.Context(), r.request(r.provider(), "first", onDemand))
+	r.must(err)
+	p := r.provider()
+	r.next("CreateLaunchTemplate", 100, fails(http.StatusInternalServerError, "InternalError", "An internal error has occurred"))
+	if i, err := p.Launch(t.Context(), r.request(p, "second", onDemand)); err != nil || r.machines() != 2 {
+		t.Errorf("launched %+v of %d, error %v", i, r.machines(), err)
+	}
+	other := r.request(p, "third", onDemand)
+	other.Labels = map[string]string{"team": "y"}
+	if _, err := p.Launch(t.Context(), other); err == nil || !strings.Contains(err.Error(), "CreateLaunchTemplate") || r.calls["CreateFleet"] != 3 {
+		t.Errorf("of a template that is not there the error is %v, after %d fleets", err, r.calls["CreateFleet"])
+	}
+	r.next("CreateLaunchTemplate", 0, nil)
+	if _, err := p.Launch(t.Context(), other); err != nil || r.machines() != 3 {
+		t.Errorf("once templates are made again the error is %v, with %d machines", err, r.machines())
+	}
+}

@@ -94,6 +94,8 @@ func (l *launch) try(ctx context.Context, wave fleet.Wave) (cloud.Instance, erro
 		}
 		i, err := l.send(ctx, s)
 		switch {
+		case errors.Is(err, errTemplateGone) && s.unmade != nil:
+			return cloud.Instance{}, s.unmade
 		case errors.Is(err, errTemplateGone) && !again:
 			for _, c := range s.request.Configs {
 				l.templates.forget(c.Template)
@@ -127,6 +129,7 @@ func (l *launch) prepare(ctx context.Context, wave fleet.Wave) (*sent, error) {
 		name := content.Name()
 		names[c.Type.Name], contents[name] = name, content
 	}
+	var unmade error
 	template := func(c catalog.Choice) string { return names[c.Type.Name] }
 	wave = wave.Within(template)
 	for _, c := range wave.Choices {
@@ -134,7 +137,10 @@ func (l *launch) prepare(ctx context.Context, wave fleet.Wave) (*sent, error) {
 		if !due {
 			continue
 		}
-		if err := l.ensureTemplate(ctx, content); err != nil {
+		var fault *cloud.CallError
+		if err := l.ensureTemplate(ctx, content); errors.As(err, &fault) {
+			unmade = err // it may be there, made by a predecessor
+		} else if err != nil {
 			return nil, err
 		}
 		delete(contents, template(c))
@@ -159,7 +165,7 @@ func (l *launch) prepare(ctx context.Context, wave fleet.Wave) (*sent, error) {
 		}
 		return nil, errNothing
 	}
-	return &sent{request, wave, l.class, done}, nil
+	return &sent{request, wave, l.class, done, unmade}, nil
 }
 
 // need is how many addresses a machine of the wave will take at least: its own and its pods'.
