@@ -180,8 +180,12 @@ func TestOnlyPodsOfAClassThatASchedulerGaveUpOnArePending(t *testing.T) {
 		for _, p := range []*corev1.Pod{gated, unseen, sibling, nominated, daemon, done, testPod("waits", 1, "")} {
 			s.Update(p)
 		}
-		if got := picture(s.Snapshot(noon, nil)); got != test.want {
+		all := s.Snapshot(noon, nil)
+		if got := picture(all); got != test.want {
 			t.Errorf("offline %v: got\n%s", test.options.Offline, got)
+		}
+		if !test.options.Offline && (len(all.Untried) != 1 || all.Untried[0].Name != "unseen") {
+			t.Errorf("untried are %v, want the one of another class", all.Untried)
 		}
 	}
 }

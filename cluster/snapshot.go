@@ -31,13 +31,14 @@ func (s *Store) Snapshot(now time.Time, instanceTypes TypesFunc) *snapshot.Snaps
 func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pending := s.waiting.list()
+	pending, untried := s.waiting.list()
 	expected := s.owners.expected(pending, now)
 	return &snapshot.Snapshot{
 		Now:        now,
 		Pools:      slices.Clone(s.pools.list()),
 		Nodes:      s.nodeList(),
 		Pending:    pending,
+		Untried:    untried,
 		Unseen:     s.unseenAt(now),
 		Expected:   expected,
 		Buffers:    s.buffers.list(s.wrap, s.daemonSets.rangesOf),

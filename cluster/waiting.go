@@ -48,18 +48,21 @@ func (w *waiting) find(key string) (*snapshot.Pod, bool) {
 	return p, ok && w.classes[p.Class] > 0
 }
 
-// list are the pending pods, by namespace and name; it must not be changed.
-func (w *waiting) list() []*snapshot.Pod {
-	refused, untried := w.refused.list(), w.untried.list()
-	if len(refused) == 0 || len(untried) == 0 {
-		return refused
+// list are the pending pods and those that are untried and not pending, by namespace and name;
+// they must not be changed.
+func (w *waiting) list() (pending, untried []*snapshot.Pod) {
+	pending, untried = w.refused.list(), w.untried.list()
+	if len(pending) == 0 || len(untried) == 0 {
+		return pending, untried
 	}
-	out := slices.Clone(refused)
-	for _, p := range untried {
+	pending, untried = slices.Clone(pending), nil
+	for _, p := range w.untried.list() {
 		if w.classes[p.Class] > 0 {
-			out = append(out, p)
+			pending = append(pending, p)
+		} else {
+			untried = append(untried, p)
 		}
 	}
-	slices.SortFunc(out, snapshot.ComparePods)
-	return out
+	slices.SortFunc(pending, snapshot.ComparePods)
+	return pending, untried
 }

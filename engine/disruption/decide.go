@@ -17,6 +17,7 @@ import (
 
 // Decide judges every machine of a snapshot.
 func Decide(s *snapshot.Snapshot, opts Options) *Decision {
+	s = withUntried(s)
 	d := newDecider(s, opts)
 	d.enforce()
 	d.judge()

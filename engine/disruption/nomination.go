@@ -21,6 +21,19 @@ func planFor(s *snapshot.Snapshot, opts placement.Options) *plan.Plan {
 	return out
 }
 
+// withUntried counts pods that kube-scheduler has not come to yet as pending: in a burst they are
+// many, and the room on the machines is theirs. One that it leaves alone for longer than a lease is
+// another scheduler's.
+func withUntried(s *snapshot.Snapshot) *snapshot.Snapshot {
+	recent := slices.DeleteFunc(slices.Clone(s.Untried), func(p *snapshot.Pod) bool { return !s.Now.Before(p.CreationTimestamp.Add(nomination.Lease)) })
+	if len(recent) == 0 {
+		return s
+	}
+	out := *s
+	out.Pending = slices.SortedFunc(slices.Values(slices.Concat(s.Pending, recent)), snapshot.ComparePods)
+	return &out
+}
+
 // nominations maps the name of each machine that a pod without a machine of its own counts on to
 // the first such pod: where placement puts it, or where kube-scheduler says that it will run. A
 // pod that kube-scheduler does not put there although it had the time holds the machine no

@@ -170,7 +170,7 @@ func (w *world) pod(name string, words []string) {
 	namespace, name, _ := strings.Cut(name, "/")
 	start := metav1.NewTime(noon.Add(-10 * time.Minute))
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{}}, Status: corev1.PodStatus{StartTime: &start}}
-	var at string
+	at, untried := "", false
 	for key, value := range pairs(words) {
 		switch key {
 		case "on":
@@ -216,6 +216,9 @@ func (w *world) pod(name string, words []string) {
 				at := metav1.NewTime(w.ago(said))
 				p.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:conditions":{"k:{\"type\":\"PodScheduled\"}":{}}}`)}}
 			}
+		case "untried": // since
+			p.CreationTimestamp = metav1.NewTime(w.ago(value))
+			untried = true
 		case "refused": // first/last
 			first, last, _ := strings.Cut(value, "/")
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
@@ -235,6 +238,8 @@ func (w *world) pod(name string, words []string) {
 	wrapped := w.classes.Pod(p)
 	if n := w.s.Node(at); n != nil {
 		n.Pods = append(n.Pods, wrapped)
+	} else if untried {
+		w.s.Untried = append(w.s.Untried, wrapped)
 	} else {
 		w.s.Pending = append(w.s.Pending, wrapped)
 	}

@@ -5,6 +5,7 @@
 //	├── Pools        what may be launched, each with the instance types it can use
 //	├── Nodes        machines: a claim, a Node object, or both joined, with their pods
 //	├── Pending      pods without a node
+//	├── Untried      pods that kube-scheduler has not come to yet
 //	├── DaemonSets   what every new machine will have to carry
 //	├── PDBs         who may be evicted
 //	├── Volumes      claims, volumes, classes, attachments

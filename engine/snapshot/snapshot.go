@@ -21,8 +21,12 @@ type Snapshot struct {
 	Pools []*Pool
 	// Nodes are the machines of the cluster, by name.
 	Nodes []*Node
-	// Pending are the pods that have no node, by namespace and name.
+	// Pending are the pods that have no node and need one, by namespace and name:
+	// kube-scheduler has found none for them or for others of their class.
 	Pending []*Pod
+	// Untried are other pods without a node, of which kube-scheduler has said nothing yet, by
+	// namespace and name.
+	Untried []*Pod
 	// Unseen is a pod that the API server has on a Node and of which the watch of pods has not
 	// told, nil if no such pod is known: while there is one, the pods here are old.
 	Unseen *Pod
