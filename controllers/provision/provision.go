@@ -16,6 +16,7 @@ import (
 
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/metrics"
+	"github.com/millwright-dev/millwright/engine/disruption/churnlog"
 	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -120,6 +121,7 @@ func (p *Provisioner) create(ctx context.Context, answer *plan.Plan) ([]*karpv1.
 			room.Bound(now, name, corev1.ResourceList(np.Spec.Limits))
 		}
 	}
+	rollout := churnlog.Rollout(now)
 	for i := range answer.NewNodes {
 		n := &answer.NewNodes[i]
 		np := pools[n.Pool]
@@ -128,6 +130,9 @@ func (p *Provisioner) create(ctx context.Context, answer *plan.Plan) ([]*karpv1.
 		}
 		if _, over := room.Take(n); !over {
 			claims[i] = Claim(np, n)
+			if rollout(n.Pods) {
+				claims[i].Annotations[churnlog.RolloutAnnotation] = "true"
+			}
 			p.name(claims[i])
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,7 +24,9 @@ import (
 	"github.com/millwright-dev/millwright/cluster"
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
+	"github.com/millwright-dev/millwright/engine/backoff"
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/disruption/churnlog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 )
 
@@ -99,6 +102,26 @@ func TestPendingPodsGetTheMachinesOfThePlan(t *testing.T) {
 		if !published(r, want) {
 			t.Errorf("no event %q in\n%s", want, strings.Join(r.Events.List, "\n"))
 		}
+	}
+}
+
+func TestMachinesForTheSurgeOfARolloutAreMarked(t *testing.T) {
+	yes := true
+	of := func(hash string, age time.Duration) *corev1.Pod {
+		p := pending("web-"+hash+"-1", "1500m")
+		p.Labels = map[string]string{"pod-template-hash": hash}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-" + hash, UID: types.UID(hash), Controller: &yes}}
+		p.CreationTimestamp = metav1.NewTime(looptest.Noon.Add(-age))
+		return p
+	}
+	r := rig(t, pool("general", nil), of("old", time.Hour), of("new", 0))
+	pass(t, r, provisioner(r))
+	got := map[string]string{}
+	for _, c := range r.Claims() {
+		got[c.Annotations[backoff.LaunchedForAnnotation]] = c.Annotations[churnlog.RolloutAnnotation]
+	}
+	if want := map[string]string{"ReplicaSet/default/web-old=1": "", "ReplicaSet/default/web-new=1": "true"}; !maps.Equal(got, want) {
+		t.Errorf("claims for %v, want %v", got, want)
 	}
 }
 

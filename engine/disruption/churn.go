@@ -10,7 +10,8 @@ import (
 // of what that saved was spent again.
 func (c *consolidation) churn(p *snapshot.Pool, machines []churnlog.Machine) consolidate.Churn {
 	evicted, until := churnlog.Evictions(p, c.s.Now, *p.Policy.Disruption.Defaulted().LoopFreeze)
-	out := consolidate.Churn{Evicted: evicted, Wasted: churnlog.Wasted(p, machines, c.s.Now), Until: until}
+	out := consolidate.Churn{Evicted: evicted, Until: until}
+	out.Spent, out.Wasted = churnlog.Wasted(p, machines, c.s.Now)
 	for _, m := range machines {
 		out.Pods += Movers(m.Node)
 	}

@@ -55,7 +55,7 @@ const (
 	PodFitsNowhere Code = "PodFitsNowhere"
 	// RoomKept: its pods may fit on others, but not the room besides that the pool, the first
 	// object, keeps for as many pods as Have, as so many came within Want: until Until if no further
-	// pods come. Hint is the share of savings that was spent again.
+	// pods come. Hint is how much of savings was spent again, in $/h.
 	RoomKept Code = "RoomKept"
 	// NothingCheaper: what the machine holds costs as much elsewhere; Have is its
 	// price, Want the least for the same.
@@ -64,8 +64,8 @@ const (
 	// is the setting that Want comes from, and the first object the pool if that is
 	// consolidationPolicy or loopFreeze, else the Node; if it is spotToSpot, Total is how many instance
 	// types there are to choose from; if it is machines, how many more there would be; if it is loopFreeze, Removed of the pool's Total pods
-	// were evicted lately, which is remembered until Until, and Hint is the share of
-	// savings that was spent again. It is empty for a replacement that
+	// were evicted lately, which is remembered until Until, and Hint is how much of
+	// savings was spent again, in $/h. It is empty for a replacement that
 	// turned out to cost more than promised.
 	SavingTooSmall Code = "SavingTooSmall"
 	// WatchBehind: the API server has the first object, a pod, on the second, and the watch of

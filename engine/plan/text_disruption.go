@@ -41,7 +41,7 @@ var disruptionWords = words{
 		return text
 	},
 	RoomKept: ends(func(r Reason) string {
-		return fmt.Sprintf("%s keeps room for pods like those of the last %s (%s), because %s of what its moves saved was spent again (loopFreeze)", r.first("its NodePool"), r.Want, r.Have, r.Hint)
+		return fmt.Sprintf("%s keeps room for pods like those of the last %s (%s), because %s of the last day's savings was soon spent again (loopFreeze)", r.first("its NodePool"), r.Want, r.Have, r.Hint)
 	}),
 	NothingCheaper: func(r Reason) string {
 		if r.Have == r.Want {
@@ -108,7 +108,7 @@ func hurdleText(r Reason) string {
 	case "consolidationPolicy":
 		return " to be worth moving so many of the pods of " + r.first("its NodePool")
 	case "loopFreeze":
-		return fmt.Sprintf(", because %d of %d pods of %s were evicted lately and %s of such savings was spent again (loopFreeze)", r.Removed, r.Total, r.first("its NodePool"), r.Hint)
+		return fmt.Sprintf(", because %s of %s, which has %d, were evicted lately and %s of the last day's savings was soon spent again (loopFreeze)", Count(r.Removed, "pod"), r.first("its NodePool"), r.Total, r.Hint)
 	}
 	return ""
 }

@@ -3,7 +3,7 @@
 //
 //	Note      what is done ──► the pool's entries, without those that are too old
 //	Evictions how many pods were evicted lately
-//	Wasted    which share of the savings of a day was spent again
+//	Wasted    how much of the savings of a day was spent again, and which share
 //
 // It is kept on the NodePool, because the machines that it is about are gone. What is done
 // within a minute is one entry; entries are kept for a day. Empty machines are in none: no
@@ -65,12 +65,13 @@ func Note(p *snapshot.Pool, machines []Machine, e snapshot.PoolMove, now time.Ti
 }
 
 // spentAgain are the entries of a pool with what was spent again as far as its machines
-// show: the price of those that were launched for pods soon after, at most what was saved.
+// show: the price of those that were launched for pods soon after, rolling updates aside, at most
+// what was saved.
 func spentAgain(p *snapshot.Pool, machines []Machine) []snapshot.PoolMove {
 	out := slices.Clone(p.Moves)
 	spent := make([]float64, len(out))
 	for _, m := range machines {
-		if m.Claim.Annotations[snapshot.ReplacesAnnotation] != "" {
+		if m.Claim.Annotations[snapshot.ReplacesAnnotation] != "" || m.Claim.Annotations[RolloutAnnotation] != "" {
 			continue
 		}
 		price := m.Price
@@ -101,16 +102,21 @@ func Evictions(p *snapshot.Pool, now time.Time, span time.Duration) (pods int, u
 	return pods, until
 }
 
-// Wasted is the share of what moves saved in the last day that was soon spent again.
-func Wasted(p *snapshot.Pool, machines []Machine, now time.Time) float64 {
-	saved, spent := 0.0, 0.0
+// Wasted is how much of what moves saved in the last day was soon spent again, in $/h, and as a
+// share. The share is taken as if moves had saved the price of the whole pool besides, for good:
+// one small move of a large pool that was undone says little about the next.
+func Wasted(p *snapshot.Pool, machines []Machine, now time.Time) (spent, share float64) {
+	saved := 0.0
+	for _, m := range machines {
+		saved += m.Price
+	}
 	for _, m := range spentAgain(p, machines) {
 		if now.Sub(m.At) <= day {
 			saved, spent = saved+m.Saved, spent+m.Spent
 		}
 	}
-	if saved <= 0 {
-		return 0
+	if spent == 0 {
+		return 0, 0
 	}
-	return spent / saved
+	return spent, spent / saved
 }

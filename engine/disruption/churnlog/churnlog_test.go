@@ -43,22 +43,29 @@ func TestWhatIsLaunchedForPodsSoonAfterAMoveIsSpentAgain(t *testing.T) {
 	p.Moves = Note(p, nil, snapshot.PoolMove{Pods: 3, Saved: 2}, noon)
 	for name, tc := range map[string]struct {
 		machines []Machine
-		want     float64
+		spent    float64
 	}{
 		"nothing was launched":                 {nil, 0},
-		"a machine of half the price":          {[]Machine{machine(5*time.Minute, 1)}, 0.5},
-		"never more than was saved":            {[]Machine{machine(time.Minute, 1), machine(2*time.Minute, 5)}, 1},
+		"a machine of half the price":          {[]Machine{machine(5*time.Minute, 1)}, 1},
+		"never more than was saved":            {[]Machine{machine(time.Minute, 1), machine(2*time.Minute, 5)}, 2},
 		"one that was there before":            {[]Machine{machine(-time.Minute, 1)}, 0},
 		"one that came later than ten minutes": {[]Machine{machine(11*time.Minute, 1)}, 0},
 	} {
-		if got := Wasted(p, tc.machines, noon.Add(15*time.Minute)); got != tc.want {
-			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		price := 0.0
+		for _, m := range tc.machines {
+			price += m.Price
+		}
+		spent, share := Wasted(p, tc.machines, noon.Add(15*time.Minute))
+		if spent != tc.spent || share != spent/(2+price) {
+			t.Errorf("%s: $%v/h, a share of %v; want $%v/h of $2/h and the machines' $%v/h", name, spent, share, tc.spent, price)
 		}
 	}
-	replacement := machine(5*time.Minute, 1)
-	replacement.Claim.Annotations = map[string]string{snapshot.ReplacesAnnotation: "1"}
-	if got := Wasted(p, []Machine{replacement}, noon.Add(15*time.Minute)); got != 0 {
-		t.Errorf("a replacement counts as %v", got)
+	for key, value := range map[string]string{snapshot.ReplacesAnnotation: "1", RolloutAnnotation: "true"} {
+		m := machine(5*time.Minute, 1)
+		m.Claim.Annotations = map[string]string{key: value}
+		if spent, _ := Wasted(p, []Machine{m}, noon.Add(15*time.Minute)); spent != 0 {
+			t.Errorf("one with %s counts as $%v/h", key, spent)
+		}
 	}
 }
 
@@ -69,11 +76,11 @@ func TestThatMachinesCameIsNotedBeforeTheyGoAgain(t *testing.T) {
 		t.Error("there is something to note although nothing came")
 	}
 	p.Moves = Note(p, []Machine{machine(5*time.Minute, 1)}, snapshot.PoolMove{}, noon.Add(6*time.Minute))
-	if got := Wasted(p, nil, noon.Add(23*time.Hour)); got != 0.5 {
-		t.Errorf("once it is gone, %v was wasted", got)
+	if spent, _ := Wasted(p, nil, noon.Add(23*time.Hour)); spent != 1 {
+		t.Errorf("once it is gone, $%v/h was wasted", spent)
 	}
-	if got := Wasted(p, nil, noon.Add(25*time.Hour)); got != 0 {
-		t.Errorf("a day later, %v was wasted", got)
+	if spent, _ := Wasted(p, nil, noon.Add(25*time.Hour)); spent != 0 {
+		t.Errorf("a day later, $%v/h was wasted", spent)
 	}
 }
 

@@ -2,9 +2,7 @@ package consolidate
 
 import (
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -30,11 +28,12 @@ type Terms struct {
 	Churn Churn
 }
 
-// Churn is how many pods of a pool were evicted lately, how many it has, which share of what
-// moves saved was soon spent again, and when the first of those evictions is forgotten.
+// Churn is how many pods of a pool were evicted lately, how many it has, what moves saved that was
+// soon spent again, in $/h and as a share (see [churnlog.Wasted]), and when the first of those
+// evictions is forgotten.
 type Churn struct {
 	Evicted, Pods int
-	Wasted        float64
+	Spent, Wasted float64
 	Until         time.Time
 	Expected      Expected
 }
@@ -45,12 +44,10 @@ type Expected struct {
 	Until time.Time
 }
 
-// wasted is the share that was spent again, for a message.
-func (c Churn) wasted() string { return strconv.Itoa(int(math.Round(100*c.Wasted))) + "%" }
-
 // weight is what churn adds to the weight of a pod.
 func (c Churn) weight() float64 {
-	return min(churnWeight*c.Wasted*float64(c.Evicted)/float64(max(c.Pods, 1)), mostChurn)
+	evicted := min(1, float64(c.Evicted)/(float64(max(c.Pods, 1))*fullEvicted))
+	return min(churnWeight*c.Wasted*evicted, mostChurn)
 }
 
 // The weights of a pod that moves, in pods: how much of the price of an average pod of its
@@ -61,11 +58,11 @@ const (
 	// replacedWeight is for pods that move to new machines, in pools that are not Balanced; those that
 	// move to room that is there weigh nothing by themselves.
 	replacedWeight = 0.1
-	// Churn adds churnWeight for the share of the pool's pods that were evicted lately, times
-	// the share of what moves saved that was soon spent again; mostChurn at most. If all was
-	// spent again and one pod of two hundred was evicted, only machines go that are emptier
-	// than the average.
-	churnWeight = 200
+	// Churn adds churnWeight times the share of savings that was soon spent again, mostChurn at
+	// most, and in proportion less where less than fullEvicted of the pool's pods was evicted
+	// lately. If an eighth was spent again, only machines go that are emptier than the average.
+	churnWeight = 8
+	fullEvicted = 0.04
 	mostChurn   = 1.5
 	// addedWeight is what each machine by which a move makes the pool larger must save, in
 	// average machines of the pool: a machine is one more to run, to patch and to fail.
@@ -109,7 +106,7 @@ func (h *hurdle) reason(c Candidate, saving float64) plan.Reason {
 	}
 	if h.field == fieldChurn {
 		r.Removed, r.Total, r.Until = h.churn.Evicted, h.churn.Pods, h.churn.Until
-		r.Hint = h.churn.wasted()
+		r.Hint = plan.PerHour(h.churn.Spent)
 	}
 	return r
 }

@@ -12,7 +12,7 @@ func (s *search) roomKept(c Candidate) plan.Reason {
 	churn := s.Terms[c.Node.Pool()].Churn
 	return plan.Reason{
 		Code: plan.RoomKept, Objects: []plan.ObjectRef{plan.PoolRef(c.Node.Pool())},
-		Have: strconv.Itoa(churn.Expected.Pods), Want: churnlog.Soon.String(), Hint: churn.wasted(), Until: churn.Expected.Until,
+		Have: strconv.Itoa(churn.Expected.Pods), Want: churnlog.Soon.String(), Hint: plan.PerHour(churn.Spent), Until: churn.Expected.Until,
 	}
 }
 
