@@ -52,9 +52,8 @@ func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
 //
 // First come pods that others have kept out before; then those that declare no rule but
 // are selected by some, so that the others see where they are; then those with rules of
-// their own. Always the first comes for which a pod is there that it has to be near. Where a
-// group has no domain for its next pod, others go on, until they have made room for it. Where all
-// have, units are made smaller.
+// their own. Where a group has no domain for its next pod, others go on, until they have made
+// room for it, or are there for it to be near. Where all have, units are made smaller.
 func (a *Assigner) Assign() {
 	if a.PodTopology == nil {
 		return
@@ -89,9 +88,8 @@ func (a *Assigner) Assign() {
 			short[i].split(short[i].rest, plan.Reason{})
 			short[i].rest = nil
 		}
-		i := max(0, slices.IndexFunc(a.waiting, a.ready))
-		g := a.waiting[i]
-		a.waiting = slices.Delete(a.waiting, i, i+1)
+		g := a.waiting[0]
+		a.waiting = a.waiting[1:]
 		v := a.begin(g)
 		all, short = append(all, v), append(slices.DeleteFunc(short, (*assignment).complete), v)
 	}
@@ -100,11 +98,4 @@ func (a *Assigner) Assign() {
 	}
 	a.Batch.Groups = done
 	demand.Sort(a.Batch.Groups)
-}
-
-// ready reports whether a pod is there for each affinity of a group, or may be
-// with the group itself.
-func (a *Assigner) ready(g *demand.Group) bool {
-	_, lacks := a.lacksFirst(g, nil)
-	return !lacks
 }
