@@ -6,32 +6,27 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 )
 
-// scarcity are prices of what the limits of a pool leave, in multiples of what machines that use it
-// up cost in a plan in which it is free.
-var scarcity = [...]float64{64, 8, 1}
+// scarcity is the price of what the limits of a pool leave, in multiples of what machines that use
+// it up cost in a plan in which it is free.
+const scarcity = 64
 
-// scarce is a plan in which what limits leave has a price, the lowest of a few, where that places
-// more pods than if it is free. The cheapest machine for a pod of 1 CPU and 700Mi, say, has two
-// vCPUs and no room for another; of a limit of eight vCPUs one larger machine makes more.
+// scarce is a plan in which what limits leave has a price, where that places more pods than if it
+// is free. The cheapest machine for a pod of 1 CPU and 700Mi, say, has two vCPUs and no room for
+// another; of a limit of eight vCPUs one larger machine makes more.
 func (r *run) scarce(free *world) *world {
 	room := free.roomInLimits()
 	if len(room) == 0 || !slices.ContainsFunc(free.Groups, free.limited) {
 		return free
 	}
-	best, limits := free, r.limits
-	for _, times := range scarcity {
-		r.limits = map[string]float64{}
-		for pool, price := range room {
-			r.limits[pool] = price * times
-		}
-		w := r.refine(nil)
-		if most := len(best.plan.Unplaced); len(w.plan.Unplaced) > most || best == free && len(w.plan.Unplaced) == most {
-			break
-		}
-		best, limits = w, r.limits
+	r.limits = map[string]float64{}
+	for pool, price := range room {
+		r.limits[pool] = scarcity * price
 	}
-	r.limits = limits
-	return best
+	if priced := r.refine(nil); len(priced.plan.Unplaced) < len(free.plan.Unplaced) {
+		return priced
+	}
+	r.limits = nil
+	return free
 }
 
 // roomInLimits is what machines as those of the plan cost that use up what the limits of their pool
