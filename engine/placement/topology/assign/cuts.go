@@ -75,8 +75,7 @@ func (a *Assigner) Cut(out *plan.Plan, chosen []int) (kept, again bool) {
 			if level >= cutGroups && !a.cuts.strict[l.ID] {
 				a.cuts.strict[l.ID], fresh = true, true
 			}
-			// Pods that follow others to where those are not have no other domain.
-			if l.Kind == topology.Affinity || level >= cutAll {
+			if level >= cutAll {
 				for _, key := range a.groups[rule] {
 					fresh = a.cuts.cap(key, 0) || fresh
 				}
