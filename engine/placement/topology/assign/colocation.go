@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/placement/demand"
-	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -290,9 +289,7 @@ func (s *domains) largest(groups []*demand.Group, leader map[*demand.Group]*dema
 // holds makes a unit, and reports whether a machine that exists, or may be launched, holds it.
 func (s *domains) holds(groups []*demand.Group, turns []int) (*demand.Group, bool) {
 	unit, ok := s.unitOf(membersOf(groups, turns))
-	f := s.Family(unit.Shape)
-	spread := (&pack.Load{Free: unit.Need}).Room(&f, unit.Need, 1) > 0
-	return unit, ok && (s.takenNow(unit) || spread && s.Offerings.Launchable(unit.Shape.Node, unit.Need))
+	return unit, ok && (s.takenNow(unit) || s.Offerings.Launchable(unit.Shape.Node, unit.Need))
 }
 
 // shrink makes units of about half the size of pods of units, and refuses the pods that these
