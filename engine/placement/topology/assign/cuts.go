@@ -137,18 +137,12 @@ func (a *Assigner) broken(out *plan.Plan, chosen []int) (rules []int, fresh bool
 	return rules, fresh
 }
 
-// Blocked are the keys of the groups of which pods are left for no other reason than
-// inter-pod constraints, and that other groups keep out by those.
+// Blocked are the keys of the groups of which pods are left, for want of room or for inter-pod
+// constraints, that some machine would take if no others were there.
 func (a *Assigner) Blocked() []string {
 	var out []string
 	for _, part := range a.Batch.Groups {
-		g := part.Origin
-		if g == nil || len(part.Pods) == 0 || slices.Contains(out, g.Key()) || !a.onlyKeptOut(part) {
-			continue
-		}
-		if slices.ContainsFunc(a.Batch.Groups, func(o *demand.Group) bool {
-			return o.Origin != nil && len(o.Shape.Refused) == 0 && o.Origin.Key() != g.Key() && a.blocks(o.Origin.Shape, g.Shape)
-		}) {
+		if g := part.Origin; g != nil && len(part.Pods) > 0 && !slices.Contains(out, g.Key()) && a.onlyKeptOut(part) {
 			out = append(out, g.Key())
 		}
 	}
@@ -160,19 +154,4 @@ func (a *Assigner) onlyKeptOut(g *demand.Group) bool {
 	node, need := a.ShapeOf(g.Pods[0]).Node, a.NeedOf(g.Pods[0].Class)
 	return !slices.ContainsFunc(g.Shape.Refused, func(r plan.Reason) bool { return r.Code != plan.TopologyNotSatisfiable }) &&
 		(a.Offerings.Sells(node, need) || a.Holds(node, need))
-}
-
-// blocks reports whether where pods of one shape are can keep those of another out.
-func (a *Assigner) blocks(one, other *demand.Shape) bool {
-	for _, r := range other.Memberships {
-		i := slices.IndexFunc(one.Memberships, func(x demand.Membership) bool { return x.Rule == r.Rule })
-		if i < 0 {
-			continue
-		}
-		anti := a.PodTopology.Counts[r.Rule].Kind == topology.AntiAffinity
-		if x := one.Memberships[i]; r.Declares && x.Selected || anti && r.Selected && x.Declares {
-			return true
-		}
-	}
-	return false
 }
