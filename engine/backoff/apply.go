@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -13,10 +14,11 @@ import (
 // at a time while it is on trial, and nothing of the images and offerings that
 // pause. Of an image that is on trial one machine may start at a time, and nothing
 // is planned with it meanwhile; a pool on trial tries the images first that failed
-// least. Resources are on trial as images are; for those that pause see [PauseWorkloads].
+// least. Resources are on trial as images are; for those that pause see [PauseWorkloads]. Types
+// whose Nodes did not have a resource are without it while another type has it.
 // Nodes are the cluster's. The pool that is passed in stays as it is.
 func Apply(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) *snapshot.Pool {
-	p = refuse(p, now)
+	p = spare(refuse(p, now))
 	pauses := Pauses(p, now)
 	if len(pauses) == 0 {
 		return p
@@ -46,6 +48,35 @@ func Apply(p *snapshot.Pool, nodes []*snapshot.Node, now time.Time) *snapshot.Po
 		images = append(images, suspects(p)...)
 	}
 	out.Types = without(p.Types, images, offerings)
+	return &out
+}
+
+// spare takes resources from the types whose Nodes did not have them, as long as others are left.
+func spare(p *snapshot.Pool) *snapshot.Pool {
+	types := p.Types
+	for _, f := range p.Failures {
+		left := func(t *catalog.Type) bool {
+			q := t.Capacity[f.Resource]
+			return !q.IsZero() && !slices.Contains(f.Types, t.Name) && p.Permits(t) && slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool { return o.Available })
+		}
+		if len(f.Types) == 0 || !slices.ContainsFunc(p.Types, left) {
+			continue
+		}
+		types = slices.Clone(types)
+		for i, t := range types {
+			if slices.Contains(f.Types, t.Name) {
+				without := *t
+				without.Capacity = maps.Clone(t.Capacity)
+				delete(without.Capacity, f.Resource)
+				types[i] = &without
+			}
+		}
+	}
+	if len(types) == 0 || &types[0] == &p.Types[0] {
+		return p
+	}
+	out := *p
+	out.Types = types
 	return &out
 }
 

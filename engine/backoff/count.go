@@ -54,7 +54,12 @@ func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 		case failed && slices.Contains(failures[i].Counted, c.UID):
 			continue
 		case !failed && i >= 0 && ready(c).After(failures[i].Last):
-			failures = slices.Delete(failures, i, i+1)
+			f := &failures[i]
+			f.Types = slices.DeleteFunc(f.Types, func(t string) bool { return t == c.Labels[corev1.LabelInstanceTypeStable] })
+			f.Count, f.Machines = 0, nil
+			if len(f.Types) == 0 {
+				failures = slices.Delete(failures, i, i+1)
+			}
 			continue
 		case !failed:
 			continue
@@ -66,7 +71,10 @@ func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 		f.Count, f.Last, f.Reason, f.Claim = f.Count+1, at, string(reason), c.Name
 		f.Counted = append(f.Counted[max(0, len(f.Counted)+1-kept):], c.UID)
 		if f.Resource != "" {
-			tell(f, c.Name+": "+c.Labels[corev1.LabelInstanceTypeStable])
+			on := c.Labels[corev1.LabelInstanceTypeStable]
+			if tell(f, c.Name+": "+on); !slices.Contains(f.Types, on) {
+				f.Types = append(f.Types[max(0, len(f.Types)+1-kept):], on)
+			}
 		}
 	}
 	return failures
@@ -84,7 +92,7 @@ func failure(c *snapshot.Claim) (reason lifecycle.DeleteReason, at time.Time) {
 func cloned(failures []snapshot.Failure) []snapshot.Failure {
 	out := make([]snapshot.Failure, 0, len(failures)+2)
 	for _, f := range failures {
-		f.Counted, f.Machines = slices.Clone(f.Counted), slices.Clone(f.Machines)
+		f.Counted, f.Machines, f.Types = slices.Clone(f.Counted), slices.Clone(f.Machines), slices.Clone(f.Types)
 		out = append(out, f)
 	}
 	return out

@@ -1,6 +1,7 @@
 package backoff_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/backoff"
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/placement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -23,6 +25,8 @@ const branch corev1.ResourceName = "vpc.amazonaws.com/pod-eni"
 type lackingRig struct {
 	*rig
 	published bool
+	// only is the one type whose Nodes get them, if they are not published on all.
+	only      string
 	onTimeout snapshot.Consequence
 	// withBranch are the launches of machines for pods that request some.
 	withBranch []string
@@ -101,7 +105,7 @@ func (r *lackingRig) live(n *snapshot.Node) *snapshot.Node {
 		delete(n.Claim.Conditions, snapshot.Initialized)
 		delete(n.Object.Labels, snapshot.InitializedLabel)
 		n.Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-		if n.Object.Status.Allocatable = n.Claim.Allocatable.DeepCopy(); !r.published {
+		if n.Object.Status.Allocatable = n.Claim.Allocatable.DeepCopy(); !r.published && (r.only == "" || n.Claim.Labels[corev1.LabelInstanceTypeStable] != r.only) {
 			delete(n.Object.Status.Allocatable, branch)
 		}
 	}
@@ -189,6 +193,29 @@ func TestMachinesWithoutTheResourceThatTheyWereLaunchedForEndAlthoughOthersOfThe
 	}
 	if len(r.pending) > 0 || r.says() != "" {
 		t.Errorf("after the plugin was mended %d pods wait, the pool says %q", len(r.pending), r.says())
+	}
+}
+
+// Of the types that are said to have a resource some may not: a controller does not know them yet.
+func TestATypeWhoseNodesLackAResourceGivesWayToOthers(t *testing.T) {
+	eightCores := func(t *catalog.Type) bool { return t.Capacity.Cpu().Value() == 8 }
+	for last := range 4 {
+		r := newLackingRig(t)
+		r.pool.Types = slices.DeleteFunc(r.pool.Types, func(t *catalog.Type) bool { return !eightCores(t) })[:4]
+		r.only = r.pool.Types[last].Name
+		for workload := range 3 { // the later ones go by what is known
+			r.wantBranch(fmt.Sprint("secured-", workload))
+			for minutes := 0; len(r.pending) > 0 && minutes < 20; minutes++ {
+				r.minute()
+			}
+			r.minute()
+		}
+		if n := len(r.withBranch); len(r.pending) > 0 || n > 4+2 {
+			t.Errorf("%d pods wait, after %d machines of 4 types, at %v", len(r.pending), n, r.withBranch)
+		}
+		if r.now = r.now.Add(3 * time.Hour); len(backoff.Recover(r.pool, r.nodes, r.now)) > 0 {
+			t.Errorf("three hours later it is still known: %+v", r.pool.Failures)
+		}
 	}
 }
 

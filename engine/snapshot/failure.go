@@ -34,6 +34,9 @@ type Failure struct {
 	// Machines are, for a Workload, the latest machines, each with what became of it; for a
 	// Resource, each with its instance type.
 	Machines []string `json:"machines,omitempty"`
+	// Types are, for a Resource, the latest instance types whose Nodes did not have it, and have not
+	// had it since.
+	Types []string `json:"instanceTypes,omitempty"`
 	// Counted are the latest claims that have been counted.
 	Counted []types.UID `json:"counted,omitempty"`
 }
