@@ -68,7 +68,8 @@ func (b *Batch) Prefer(f Followed) []*Shape {
 	return asked
 }
 
-// live are the rules that matter: some pod requires them, or follows them.
+// live are the rules that matter: some pod requires them, or follows them. Without the others,
+// Deployments that differ only in the spreads that all have by default are one group.
 func (b *Batch) live(f Followed) map[int]bool {
 	live := map[int]bool{}
 	if b.PodTopology != nil {
