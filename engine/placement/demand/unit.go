@@ -38,7 +38,7 @@ func (b *Batch) Unit(members []Member, kept func(rule int) bool) (unit *Shape, o
 		}
 		sh.present, sh.conflicts = union(sh.present, m.Shape.present), union(sh.conflicts, m.Shape.conflicts)
 		for _, r := range m.Shape.Memberships {
-			sh.play(r, kept)
+			sh.play(r, kept, b.PodTopology.Counts[r.Rule].Kind == topology.Affinity)
 		}
 		sh.Preferences = append(sh.Preferences, m.Shape.Preferences...)
 	}
@@ -72,8 +72,9 @@ func (c *PodTopology) repels(one, other *Shape) bool {
 	})
 }
 
-// play adds a member's part in a rule.
-func (sh *Shape) play(r Membership, kept func(rule int) bool) {
+// play adds a member's part in a rule. Of affinity, members that come after one which requires it
+// are not there when that is bound.
+func (sh *Shape) play(r Membership, kept func(rule int) bool, inTurn bool) {
 	if kept(r.Rule) {
 		r.Declares = false
 		if !r.Selected {
@@ -85,8 +86,8 @@ func (sh *Shape) play(r Membership, kept func(rule int) bool) {
 		sh.Memberships = append(sh.Memberships, r)
 		return
 	}
+	sh.Memberships[i].Selected = sh.Memberships[i].Selected || r.Selected && !(inTurn && sh.Memberships[i].Declares)
 	sh.Memberships[i].Declares = sh.Memberships[i].Declares || r.Declares
-	sh.Memberships[i].Selected = sh.Memberships[i].Selected || r.Selected
 	sh.Memberships[i].Weight = max(sh.Memberships[i].Weight, r.Weight)
 }
 
