@@ -95,10 +95,13 @@ func TestAPoolSaysWhyItCannotLaunch(t *testing.T) {
 			ready(np)
 			np.StatusConditions().SetFalse(karpv1.ConditionTypeNodeClassReady, "NodeClassNotFound", "no KWOKNodeClass std")
 		}, Options{}, "no KWOKNodeClass std"},
-		"offline with a bad label":    {func(np *karpv1.NodePool) { np.Spec.Template.Labels["karpenter.sh/custom"] = "x" }, Options{Offline: true}, "karpenter.sh/custom"},
-		"offline and expired at once": {expireAfter("0m"), Options{Offline: true}, "spec.template.spec.expireAfter: is zero"},
-		"offline and expired soon":    {expireAfter("1m"), Options{Offline: true}, ""},
-		"offline and never expired":   {expireAfter("Never"), Options{Offline: true}, ""},
+		"offline with a bad label":                   {func(np *karpv1.NodePool) { np.Spec.Template.Labels["karpenter.sh/custom"] = "x" }, Options{Offline: true}, "karpenter.sh/custom"},
+		"offline with a name that is no label value": {func(np *karpv1.NodePool) { np.Name = strings.Repeat("x", 64) }, Options{Offline: true}, "metadata.name: must be no more than 63"},
+		"offline with a class whose name is none":    {func(np *karpv1.NodePool) { np.Spec.Template.Spec.NodeClassRef.Name = strings.Repeat("x", 64) }, Options{Offline: true}, "spec.template.spec.nodeClassRef.name: must be no more than 63"},
+		"offline with the longest name":              {func(np *karpv1.NodePool) { np.Name = strings.Repeat("x", 63) }, Options{Offline: true}, ""},
+		"offline and expired at once":                {expireAfter("0m"), Options{Offline: true}, "spec.template.spec.expireAfter: is zero"},
+		"offline and expired soon":                   {expireAfter("1m"), Options{Offline: true}, ""},
+		"offline and never expired":                  {expireAfter("Never"), Options{Offline: true}, ""},
 		"unreadable requirement": {func(np *karpv1.NodePool) {
 			ready(np)
 			np.Spec.Template.Spec.Requirements[0].Operator = "Near"
