@@ -5,10 +5,10 @@
 //	snapshot, pool ──► Staff ──► machines to launch, machines to remove
 //
 // What is launched is the template itself, at the lowest price that it leaves and as far as
-// the pool's limits have room ([Template]). If there are too many, machines that are not
-// initialized yet go first, then empty ones, then those whose pods cost the least to move
-// (snapshot.Node.MoveCost), the youngest first; at last those whose drain would wait: with a pod or
-// a Node that must not be disrupted, or a pod that its PodDisruptionBudgets keep.
+// the pool's limits have room ([Template]). If there are too many, machines that are cordoned go
+// first, then those that are not initialized yet, then empty ones, then those whose pods cost the
+// least to move (snapshot.Node.MoveCost), the youngest first; at last those whose drain would wait:
+// with a pod or a Node that must not be disrupted, or a pod that its PodDisruptionBudgets keep.
 package static
 
 import (
@@ -85,7 +85,7 @@ func (s *Shortage) String() string {
 	return fmt.Sprintf("%d of %s missing: %s", s.Missing, plan.Count(s.Replicas, "machine"), s.Reason.Message())
 }
 
-// cheapest orders machines, those first that cost the least to move.
+// cheapest orders machines, those first that are cordoned or cost the least to move.
 func cheapest(s *snapshot.Snapshot, list []*snapshot.Node) []*snapshot.Node {
 	budgets := eviction.NewBudgets(s.PDBs)
 	protected, cost := map[*snapshot.Node]bool{}, map[*snapshot.Node]float64{}
@@ -98,6 +98,7 @@ func cheapest(s *snapshot.Snapshot, list []*snapshot.Node) []*snapshot.Node {
 	slices.SortFunc(list, func(a, b *snapshot.Node) int {
 		return cmp.Or(
 			rank(protected[a])-rank(protected[b]),
+			rank(cordoned(b))-rank(cordoned(a)),
 			cmp.Compare(cost[a], cost[b]),
 			b.Claim.Created.Compare(a.Claim.Created),
 			cmp.Compare(a.Name, b.Name),
@@ -105,6 +106,8 @@ func cheapest(s *snapshot.Snapshot, list []*snapshot.Node) []*snapshot.Node {
 	})
 	return list
 }
+
+func cordoned(n *snapshot.Node) bool { return n.Object != nil && n.Object.Spec.Unschedulable }
 
 func rank(last bool) int {
 	if last {

@@ -39,6 +39,8 @@ func TestAStaticPoolIsKeptAtItsNumber(t *testing.T) {
 	busy, idle, young, starting := machine("busy", 3, 2), machine("idle", 3, 0), machine("young", 1, 0), machine("starting", 1, -1)
 	guarded, protected := machine("guarded", 9, 1), machine("protected", 8, 0)
 	guarded.Pods[0].Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
+	cordoned := machine("cordoned", 9, 1)
+	cordoned.Object.Spec.Unschedulable = true
 	protected.Object.Annotations = map[string]string{eviction.DoNotDisruptAnnotation: "true"}
 	for name, tc := range map[string]struct {
 		replicas, limit int64
@@ -60,6 +62,7 @@ func TestAStaticPoolIsKeptAtItsNumber(t *testing.T) {
 		"too many: then the youngest that is empty":          {replicas: 2, nodes: []*snapshot.Node{busy, idle, young}, remove: []string{"young"}},
 		"too many: at last those with pods":                  {replicas: 0, nodes: []*snapshot.Node{busy, idle}, remove: []string{"idle", "busy"}},
 		"too many: those that must not be disrupted go last": {replicas: 2, nodes: []*snapshot.Node{busy, guarded, idle, protected}, remove: []string{"idle", "busy"}},
+		"too many: first what an operator has cordoned":      {replicas: 2, nodes: []*snapshot.Node{busy, idle, cordoned, starting}, remove: []string{"cordoned", "starting"}},
 		"one that is going counts for the limit":             {replicas: 3, limit: 3, nodes: []*snapshot.Node{busy, idle, gone}},
 		"a replacement does not count beside the old":        {replicas: 2, nodes: []*snapshot.Node{busy, idle, young}, standIn: map[string]*snapshot.Node{"young": busy}},
 		"it does when the old one is going":                  {replicas: 2, nodes: []*snapshot.Node{busy, gone, young}, standIn: map[string]*snapshot.Node{"young": gone}},
