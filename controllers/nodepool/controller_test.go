@@ -324,21 +324,43 @@ func TestRegistrationHealthIsThatOfTheLastFourLaunches(t *testing.T) {
 	}
 }
 
-func TestHealthIsUnknownAgainWhenThePoolChanges(t *testing.T) {
-	r := looptest.New(t, class("True", "", ""), pool(nil))
-	c := reconciler(r)
-	run(t, r, c)
-	for i := range 2 {
-		c.health.Observe(ended(fmt.Sprint(i), "never registered", looptest.Noon))
-	}
-	np := run(t, r, c)
-	if got := condition(np, karpv1.ConditionTypeNodeRegistrationHealthy); !strings.HasPrefix(got, "False") {
-		t.Fatalf("before: %q", got)
-	}
-	np.Generation++
-	r.Must(r.Client.Update(ctx, np))
-	if got := condition(run(t, r, c), karpv1.ConditionTypeNodeRegistrationHealthy); !strings.HasPrefix(got, "Unknown") {
-		t.Errorf("after: %q", got)
+// What else a pool says, such as its budgets, makes no machine register that did not.
+func TestHealthIsUnknownAgainWhenTheTemplateChanges(t *testing.T) {
+	for _, how := range []string{"registered", "never registered"} {
+		r := looptest.New(t, class("True", "", ""), pool(nil))
+		c := reconciler(r)
+		run(t, r, c)
+		for i := range 2 {
+			c.health.Observe(ended(fmt.Sprint(i), how, looptest.Noon))
+		}
+		np := run(t, r, c)
+		before := condition(np, karpv1.ConditionTypeNodeRegistrationHealthy)
+		if strings.HasPrefix(before, "Unknown") {
+			t.Fatalf("%s: before: %q", how, before)
+		}
+		for step, change := range []func(){
+			func() { np.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "3"}} },
+			func() { np.Spec.Weight = new(int32(7)) },
+		} {
+			change()
+			np.Generation++
+			r.Must(r.Client.Update(ctx, np))
+			np = run(t, r, c)
+			if got := condition(np, karpv1.ConditionTypeNodeRegistrationHealthy); got != before {
+				t.Errorf("%s: after step %d: %q", how, step, got)
+			}
+			c = reconciler(r) // the condition is of this generation, so a restart changes nothing
+			np = run(t, r, c)
+			if got := condition(np, karpv1.ConditionTypeNodeRegistrationHealthy); got != before {
+				t.Errorf("%s: after a restart: %q", how, got)
+			}
+		}
+		np.Spec.Template.Labels = map[string]string{"team": "other"}
+		np.Generation++
+		r.Must(r.Client.Update(ctx, np))
+		if got := condition(run(t, r, c), karpv1.ConditionTypeNodeRegistrationHealthy); !strings.HasPrefix(got, "Unknown") {
+			t.Errorf("%s: with another template: %q", how, got)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package nodepool
 
 import (
+	"encoding/json"
+	"hash/fnv"
 	"sync"
 	"time"
 
@@ -23,6 +25,8 @@ type Health struct {
 	rings map[types.UID]*health.Ring
 	told  map[types.UID]bool // claims that were counted
 	why   map[types.UID]failure
+	// templates are the sums of those that the pools' conditions are about.
+	templates map[types.UID]uint64
 }
 
 // failure is why the last launch of a pool failed.
@@ -30,7 +34,7 @@ type failure struct{ reason, message string }
 
 // NewHealth begins to count launches that end after the given time.
 func NewHealth(since time.Time) *Health {
-	return &Health{since: since, rings: map[types.UID]*health.Ring{}, told: map[types.UID]bool{}, why: map[types.UID]failure{}}
+	return &Health{since: since, rings: map[types.UID]*health.Ring{}, told: map[types.UID]bool{}, why: map[types.UID]failure{}, templates: map[types.UID]uint64{}}
 }
 
 // Observe counts a claim once for its pool, when it has registered or has been
@@ -71,8 +75,8 @@ func owner(nc *karpv1.NodeClaim) types.UID {
 	return ""
 }
 
-// registrationHealth sets NodeRegistrationHealthy. A change of the pool or of its class may
-// have mended what was wrong, so it makes the answer unknown again.
+// registrationHealth sets NodeRegistrationHealthy. A change of the pool's template or of its class
+// may have mended what was wrong, so it makes the answer unknown again.
 func (r *Reconciler) registrationHealth(np *karpv1.NodePool, class *unstructured.Unstructured) {
 	if class == nil {
 		return
@@ -81,7 +85,11 @@ func (r *Reconciler) registrationHealth(np *karpv1.NodePool, class *unstructured
 	defer r.health.mu.Unlock()
 	conditions := r.conditions(np)
 	was := conditions.Get(karpv1.ConditionTypeNodeRegistrationHealthy)
-	if was == nil || was.ObservedGeneration != np.Generation || np.Status.NodeClassObservedGeneration != class.GetGeneration() {
+	template := sum(&np.Spec.Template)
+	if was != nil && was.ObservedGeneration == np.Generation {
+		r.health.templates[np.UID] = template
+	}
+	if was == nil || r.health.templates[np.UID] != template || np.Status.NodeClassObservedGeneration != class.GetGeneration() {
 		np.Status.NodeClassObservedGeneration = class.GetGeneration()
 		delete(r.health.rings, np.UID)
 		conditions.SetUnknown(karpv1.ConditionTypeNodeRegistrationHealthy)
@@ -91,15 +99,23 @@ func (r *Reconciler) registrationHealth(np *karpv1.NodePool, class *unstructured
 	last := r.health.rings[np.UID]
 	switch {
 	case last == nil || last.Empty():
+		conditions.SetUnknown(karpv1.ConditionTypeNodeRegistrationHealthy)
 	case last.Healthy():
 		conditions.SetTrue(karpv1.ConditionTypeNodeRegistrationHealthy)
 	default:
 		why, known := r.health.why[np.UID]
 		if !known { // seeded: the condition already says why
-			return
+			why = failure{was.Reason, was.Message}
 		}
 		conditions.SetFalse(karpv1.ConditionTypeNodeRegistrationHealthy, why.reason, why.message)
 	}
+}
+
+// sum is another one for another template. np.Hash leaves out its requirements.
+func sum(t *karpv1.NodeClaimTemplate) uint64 {
+	h := fnv.New64a()
+	_ = json.NewEncoder(h).Encode(t) // it writes to a hash, and the API server has sent it as JSON
+	return h.Sum64()
 }
 
 // seed fills the ring of a pool that this process knows nothing about from its
