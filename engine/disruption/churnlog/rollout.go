@@ -2,6 +2,7 @@ package churnlog
 
 import (
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,11 +21,25 @@ var hashes = []string{"pod-template-hash", "rollouts-pod-template-hash"}
 // Rollout reports whether at least half of some pods take the place of those of an older revision
 // of their workload, of which there still are some.
 func Rollout(s *snapshot.Snapshot) func([]*snapshot.Pod) bool {
-	oldest := map[string]revision{} // of each workload
+	oldest := sync.OnceValue(func() map[string]revision { return oldestRevisions(s) })
+	return func(pods []*snapshot.Pod) bool {
+		surge := 0
+		for _, p := range pods {
+			if w, r := revisionOf(p); w != "" && r.name != oldest()[w].name {
+				surge++
+			}
+		}
+		return surge > 0 && 2*surge >= len(pods)
+	}
+}
+
+// oldestRevisions are those of all workloads of which there are pods.
+func oldestRevisions(s *snapshot.Snapshot) map[string]revision {
+	out := map[string]revision{}
 	note := func(pods []*snapshot.Pod) {
 		for _, p := range pods {
-			if w, r := revisionOf(p); w != "" && (oldest[w].name == "" || r.created.Before(oldest[w].created)) {
-				oldest[w] = r
+			if w, r := revisionOf(p); w != "" && (out[w].name == "" || r.created.Before(out[w].created)) {
+				out[w] = r
 			}
 		}
 	}
@@ -32,15 +47,7 @@ func Rollout(s *snapshot.Snapshot) func([]*snapshot.Pod) bool {
 	for _, n := range s.Nodes {
 		note(n.Pods)
 	}
-	return func(pods []*snapshot.Pod) bool {
-		surge := 0
-		for _, p := range pods {
-			if w, r := revisionOf(p); w != "" && r.name != oldest[w].name {
-				surge++
-			}
-		}
-		return surge > 0 && 2*surge >= len(pods)
-	}
+	return out
 }
 
 // revision is a ReplicaSet, with the time of one of its pods.
