@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -48,9 +49,7 @@ func Seen(pool *snapshot.Pool, c *snapshot.Claim, now time.Time) string {
 		return ""
 	case rehashed(pool, c):
 		return NodePoolDrifted
-	// The pool's labels are part of the template's hash, and a claim of an older version may lack
-	// one that says nothing about the machine.
-	case !pool.Requirements.Without(slices.Collect(maps.Keys(pool.Labels))...).Matches(c.Labels):
+	case !meets(pool, c):
 		return RequirementsDrifted
 	case pool.Replicas == nil && now.Sub(c.Created) >= settled && unsold(pool, c):
 		return InstanceTypeNotFound
@@ -75,19 +74,43 @@ func rehashed(pool *snapshot.Pool, c *snapshot.Claim) bool {
 	return hash != "" && pool.Hash != "" && version == pool.HashVersion && hash != pool.Hash
 }
 
+// meets reports whether a machine is what the pool's requirements ask for. Labels that an older
+// version did not give to claims say nothing about the machine: those of the pool are part of the
+// template's hash, and those of its type are known from the type.
+func meets(pool *snapshot.Pool, c *snapshot.Claim) bool {
+	asked := pool.Requirements.Without(slices.Collect(maps.Keys(pool.Labels))...)
+	if asked.Matches(c.Labels) {
+		return true
+	}
+	t := typeOf(pool, c)
+	return t != nil && slices.DeleteFunc(slices.Clone(asked), func(r requirement.Requirement) bool {
+		_, labelled := c.Labels[r.Key()]
+		has, known := t.Requirements.Lookup(r.Key())
+		return !labelled && known && has.Implies(r)
+	}).Matches(c.Labels)
+}
+
+// typeOf is the machine's type, nil if the pool's do not have it.
+func typeOf(pool *snapshot.Pool, c *snapshot.Claim) *catalog.Type {
+	i := slices.IndexFunc(pool.Types, func(t *catalog.Type) bool { return t.Name == c.Labels[corev1.LabelInstanceTypeStable] })
+	if i < 0 {
+		return nil
+	}
+	return pool.Types[i]
+}
+
 // unsold reports whether the cloud has no such machine any more. A pool whose
 // types are not known says nothing.
 func unsold(pool *snapshot.Pool, c *snapshot.Claim) bool {
-	name := c.Labels[corev1.LabelInstanceTypeStable]
-	if len(pool.Types) == 0 || name == "" {
+	if len(pool.Types) == 0 || c.Labels[corev1.LabelInstanceTypeStable] == "" {
 		return false
 	}
-	i := slices.IndexFunc(pool.Types, func(t *catalog.Type) bool { return t.Name == name })
-	if i < 0 {
+	t := typeOf(pool, c)
+	if t == nil {
 		return true
 	}
 	zone, sold := c.Labels[corev1.LabelTopologyZone], c.Labels[catalog.CapacityTypeLabel]
-	return !slices.ContainsFunc(pool.Types[i].Offerings, func(o catalog.Offering) bool {
+	return !slices.ContainsFunc(t.Offerings, func(o catalog.Offering) bool {
 		same := o.CapacityType == sold || sold == catalog.Reserved && o.CapacityType == catalog.OnDemand
 		return same && (zone == "" || o.Zone == zone)
 	})

@@ -30,6 +30,16 @@ func TestAMachineDriftsWhenItIsNoLongerWhatItsPoolAsksFor(t *testing.T) {
 		"a label of the pool's that the claim lacks": {func(p *snapshot.Pool, _ *snapshot.Claim) {
 			p.Requirements, p.Labels = label("team", requirement.Exists), map[string]string{"team": "a"}
 		}, ""},
+		"a label that the type has got only since": {func(p *snapshot.Pool, _ *snapshot.Claim) {
+			p.Types[0].Requirements, p.Requirements = flex("false"), zone("a").And(flex("false"))
+		}, ""},
+		"another value of it is asked for": {func(p *snapshot.Pool, _ *snapshot.Claim) {
+			p.Types[0].Requirements, p.Requirements = flex("false"), zone("a").And(flex("true"))
+		}, drift.RequirementsDrifted},
+		"one that the claim has, with another value": {func(p *snapshot.Pool, c *snapshot.Claim) {
+			p.Types[0].Requirements, p.Requirements = flex("false"), zone("a").And(flex("false"))
+			c.Labels["flex"] = "true"
+		}, drift.RequirementsDrifted},
 		"the type is gone":                {func(p *snapshot.Pool, _ *snapshot.Claim) { p.Types[0].Name = "other" }, drift.InstanceTypeNotFound},
 		"the type is gone, the claim new": {func(p *snapshot.Pool, c *snapshot.Claim) { p.Types[0].Name, c.Created = "other", noon }, ""},
 		"the offering is gone":            {func(p *snapshot.Pool, _ *snapshot.Claim) { p.Types[0].Offerings[0].Zone = "b" }, drift.InstanceTypeNotFound},
@@ -81,6 +91,10 @@ func world() (*snapshot.Pool, *snapshot.Claim) {
 
 func zone(z string) requirement.Set {
 	return requirement.NewSet(requirement.Must(corev1.LabelTopologyZone, requirement.In, z))
+}
+
+func flex(v string) requirement.Set {
+	return requirement.NewSet(requirement.Must("flex", requirement.In, v))
 }
 
 func label(key string, op requirement.Operator) requirement.Set {
