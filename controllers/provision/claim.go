@@ -157,7 +157,8 @@ func requirements(n *plan.NewNode) []karpv1.NodeSelectorRequirementWithMinValues
 	var out []karpv1.NodeSelectorRequirementWithMinValues
 	for _, r := range set {
 		for i, e := range r.NodeSelectorRequirements() {
-			w := karpv1.NodeSelectorRequirementWithMinValues{Key: e.Key, Operator: e.Operator, Values: e.Values}
+			w := karpv1.NodeSelectorRequirementWithMinValues{Key: e.Key}
+			w.Operator, w.Values = bound(e)
 			if m := r.MinValues(); m > 0 && i == 0 {
 				w.MinValues = &m
 			}
@@ -165,6 +166,24 @@ func requirements(n *plan.NewNode) []karpv1.NodeSelectorRequirementWithMinValues
 		}
 	}
 	return out
+}
+
+// bound says Gte and Lte as Gt and Lt, as far as these can, which the CRDs of all versions have: a
+// pool that was written for earlier ones gets claims that they admit.
+func bound(e corev1.NodeSelectorRequirement) (corev1.NodeSelectorOperator, []string) {
+	beside := map[corev1.NodeSelectorOperator]int64{karpv1.NodeSelectorOpGte: -1, karpv1.NodeSelectorOpLte: 1}[e.Operator]
+	if beside == 0 {
+		return e.Operator, e.Values
+	}
+	n, err := strconv.ParseInt(e.Values[0], 10, 64)
+	if err != nil || n+beside < 0 { // or beyond all numbers
+		return e.Operator, e.Values
+	}
+	op := corev1.NodeSelectorOpGt
+	if beside > 0 {
+		op = corev1.NodeSelectorOpLt
+	}
+	return op, []string{strconv.FormatInt(n+beside, 10)}
 }
 
 func narrow(set requirement.Set, key string, values []string) requirement.Set {

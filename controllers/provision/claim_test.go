@@ -105,6 +105,33 @@ func TestAClaimHasKarpentersShape(t *testing.T) {
 	golden.Compare(t, "testdata/claim.yaml", string(got))
 }
 
+// Gte and Lte are not of the CRDs of Karpenter before 1.9, with which a pool can only have Gt and Lt.
+func TestAClaimSaysBoundsInTheWordsOfEveryVersion(t *testing.T) {
+	for _, tc := range []struct {
+		op    requirement.Operator
+		value string
+		want  string
+	}{
+		{requirement.Gt, "5", "Gt [5]"},
+		{requirement.Lt, "5", "Lt [5]"},
+		{requirement.Gte, "1", "Gt [0]"},
+		{requirement.Lte, "0", "Lt [1]"},
+		{requirement.Gte, "0", "Gte [0]"}, // Gt takes no negative number
+		{requirement.Lte, "9223372036854775806", "Lt [9223372036854775807]"},
+		{requirement.NotIn, "5", "NotIn [5]"},
+	} {
+		n := &plan.NewNode{Requirements: requirement.NewSet(requirement.Must("example.com/generation", tc.op, tc.value))}
+		got := requirements(n)
+		if len(got) != 1 || fmt.Sprint(got[0].Operator, " ", got[0].Values) != tc.want {
+			t.Errorf("%s %s: %v, want %s", tc.op, tc.value, got, tc.want)
+		}
+		back := requirement.Must(got[0].Key, requirement.Operator(got[0].Operator), got[0].Values...)
+		if back.Exact() != n.Requirements[0].Exact() {
+			t.Errorf("%s %s comes back as %s", tc.op, tc.value, back)
+		}
+	}
+}
+
 func TestLabelsOfCustomKeysSatisfyTheRequirements(t *testing.T) {
 	n := machine()
 	claim := Claim(parsePool(t, poolYAML), n)
