@@ -132,12 +132,10 @@ func (b *buffers) resolve(o *bufferv1beta1.CapacityBuffer) (t template, reason s
 // scalable are the kinds that a buffer may follow.
 var scalable = []string{bufferv1beta1.KindDeployment, bufferv1beta1.KindStatefulSet, bufferv1beta1.KindReplicaSet}
 
-// chunk is a pod of a template as far as it takes room. Volumes that would be claimed for it take
-// none before it is there.
+// chunk is a pod of a template as far as it takes room.
 func chunk(namespace string, t *corev1.PodTemplateSpec, ranges []*corev1.LimitRange) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: t.Labels}, Spec: *t.Spec.DeepCopy()}
 	pod.Spec.NodeName, pod.Spec.SchedulingGates = "", nil
-	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
 	DefaultRequests(&pod.Spec, ranges)
 	return pod
 }

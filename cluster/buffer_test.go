@@ -97,14 +97,14 @@ func TestBuffersThatMeanNothing(t *testing.T) {
 	}
 }
 
-// Volumes that are claimed, a node and gates are of no pod that is not there.
+// A node and gates are of no pod that is not there. Volumes bind a chunk as they would bind a pod.
 func TestAChunkIsAPodOfItsTemplateWithoutWhatIsYetToCome(t *testing.T) {
 	pt := &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "big", Generation: 7}, Template: templateOf("3")}
 	pt.Template.Spec.NodeName = "n1"
 	pt.Template.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}}
 	pt.Template.Spec.Volumes = []corev1.Volume{
 		{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}},
-		{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
+		{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{}}}},
 		{Name: "cache", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 	}
 	s := NewStore()
@@ -112,10 +112,10 @@ func TestAChunkIsAPodOfItsTemplateWithoutWhatIsYetToCome(t *testing.T) {
 	s.Update(bufferOf(bufferv1beta1.CapacityBufferSpec{PodTemplateRef: &bufferv1beta1.LocalObjectRef{Name: "big"}, Limits: bufferv1beta1.Limits{"cpu": resource.MustParse("10")}}))
 	b := only(t, s)
 	spec := b.Chunk.Spec
-	if b.Count != 3 || b.Template != "big" || b.TemplateGeneration != 7 || spec.NodeName != "" || len(spec.SchedulingGates) != 0 || len(spec.Volumes) != 1 {
+	if b.Count != 3 || b.Template != "big" || b.TemplateGeneration != 7 || spec.NodeName != "" || len(spec.SchedulingGates) != 0 || len(b.Chunk.Class.Shape.VolumeClaims) != 2 {
 		t.Errorf("the buffer is %+v, its chunk %+v", b, spec)
 	}
-	if len(pt.Template.Spec.Volumes) != 3 {
+	if pt.Template.Spec.NodeName == "" {
 		t.Error("the template was changed")
 	}
 }
