@@ -63,10 +63,15 @@ func (q *inquiry) unmet(forgiven uint64) []requirement.Requirement {
 	return slices.DeleteFunc(slices.Clone(q.MinValues), func(r requirement.Requirement) bool { return q.variety(r, forgiven) >= r.MinValues() })
 }
 
-// variety counts the different values that rows have as a label which fail nothing but
-// what is forgiven, after the choices that leave the most.
+// variety counts the different values that rows of one source have as a label which fail
+// nothing but what is forgiven, after the choices that leave the most.
 func (q *inquiry) variety(floor requirement.Requirement, forgiven uint64) int {
-	left := []bitset.Set{q.passing(forgiven)}
+	var left []bitset.Set
+	for _, source := range q.sources {
+		some := source.Clone()
+		some.And(q.passing(forgiven))
+		left = append(left, some)
+	}
 	for _, c := range members(q.list, ^forgiven) {
 		var after []bitset.Set
 		for _, rows := range left {

@@ -28,13 +28,20 @@ type catalogue struct {
 	// unsold are the rows that the cloud does not sell at present, or whose
 	// reservation the plan has used up.
 	unsold bitset.Set
+	// sources are the rows that may stand in for each other: those of one reservation, or of none.
+	sources []bitset.Set
 }
 
 func newCatalogue(s *supply.Supply, types []*catalog.Type) *catalogue {
 	c := &catalogue{list: types}
 	c.types, c.allocatable, c.rows = s.Sold(types)
 	c.all, c.unsold = bitset.Full(len(c.rows)), bitset.New(len(c.rows))
+	var ids []string
 	for i, r := range c.rows {
+		if !slices.Contains(ids, r.Offering.Reservation) {
+			ids, c.sources = append(ids, r.Offering.Reservation), append(c.sources, bitset.New(len(c.rows)))
+		}
+		c.sources[slices.Index(ids, r.Offering.Reservation)].Add(i)
 		if !r.Offering.Available || s.Offerings.UsedUp(r.Offering) || s.Snap.Refused(r.Offering.Key(c.types[r.Kind].Name)) {
 			c.unsold.Add(i)
 		}
