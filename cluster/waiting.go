@@ -51,12 +51,12 @@ func (w *waiting) find(key string) (*snapshot.Pod, bool) {
 // list are the pending pods and those that are untried and not pending, by namespace and name;
 // they must not be changed.
 func (w *waiting) list() (pending, untried []*snapshot.Pod) {
-	pending, untried = w.refused.list(), w.untried.list()
-	if len(pending) == 0 || len(untried) == 0 {
-		return pending, untried
+	refused, all := w.refused.list(), w.untried.list()
+	if len(refused) == 0 || len(all) == 0 {
+		return refused, all
 	}
-	pending, untried = slices.Clone(pending), nil
-	for _, p := range w.untried.list() {
+	pending = slices.Clone(refused)
+	for _, p := range all {
 		if w.classes[p.Class] > 0 {
 			pending = append(pending, p)
 		} else {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/engine/snapshot"
@@ -16,7 +17,7 @@ const RolloutAnnotation = "millwright.dev/rollout"
 
 // hashes are the labels by which Deployments and Argo Rollouts name the ReplicaSets of their
 // revisions: the workload's name and the label's value.
-var hashes = []string{"pod-template-hash", "rollouts-pod-template-hash"}
+var hashes = []string{appsv1.DefaultDeploymentUniqueLabelKey, "rollouts-pod-template-hash"}
 
 // Rollout reports whether at least half of some pods take the place of those of an older revision
 // of their workload, of which there still are some.
