@@ -222,3 +222,12 @@ func For(amis []ec2class.AMI, labels requirement.Set) string {
 	}
 	return ""
 }
+
+// Name is what an image of a status is called, empty if the status does not list it.
+func Name(amis []ec2class.AMI, id string) string {
+	i := slices.IndexFunc(amis, func(a ec2class.AMI) bool { return a.ID == id })
+	if i < 0 {
+		return ""
+	}
+	return amis[i].Name
+}

@@ -13,6 +13,7 @@ import (
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 
 	"github.com/millwright-dev/millwright/cloud"
+	"github.com/millwright-dev/millwright/cloud/aws/image"
 	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/cloud/aws/launchtemplate"
 	"github.com/millwright-dev/millwright/cloud/aws/userdata"
@@ -176,7 +177,7 @@ func (l *launch) content(c catalog.Choice, reservation *ec2class.CapacityReserva
 	}
 	text, err := userdata.Render(l.class.AMIFamily(), userdata.Input{
 		Cluster: l.Cluster, Labels: l.joinsWith(c), Taints: l.req.Taints,
-		MaxPods: settings.Pods(&info), Kubelet: settings.Kubelet, More: settings.LaterKubelet, RAID0: settings.RAID0, User: user,
+		MaxPods: settings.Pods(&info), Kubelet: settings.Kubelet, More: settings.LaterKubelet, RAID0: settings.RAID0, User: user, Image: image.Name(l.class.Status.AMIs, c.Type.Image),
 	})
 	var refused *cloud.RefusedError
 	switch {

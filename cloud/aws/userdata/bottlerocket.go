@@ -2,6 +2,7 @@ package userdata
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 
 	"github.com/pelletier/go-toml/v2"
@@ -49,13 +50,29 @@ func bottlerocket(in Input) (string, error) {
 			return "", err
 		}
 		commands["000-mount-instance-storage"] = map[string]any{
-			"commands":  [][]string{{"apiclient", "ephemeral-storage", "init"}, {"apiclient", "ephemeral-storage", "bind"}},
+			"commands":  [][]string{{"apiclient", "ephemeral-storage", "init"}, in.bind()},
 			"mode":      "always",
 			"essential": true,
 		}
 	}
 	text, err := toml.Marshal(document)
 	return string(text), err
+}
+
+var released = regexp.MustCompile(`-v(\d+)\.(\d+)\.\d+(-|$)`)
+
+// bind puts the data of the kubelet and the container runtime on the instance store. From 1.46 on
+// Bottlerocket knows itself which directories these are, before it has to be told.
+func (in Input) bind() []string {
+	command := []string{"apiclient", "ephemeral-storage", "bind"}
+	if v := released.FindStringSubmatch(in.Image); v != nil {
+		major, _ := strconv.Atoi(v[1])
+		minor, _ := strconv.Atoi(v[2])
+		if major > 1 || minor >= 46 {
+			return command
+		}
+	}
+	return append(command, "--dirs", "/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods")
 }
 
 // reserve writes what the class says of reserves and evictions.

@@ -31,6 +31,8 @@ type Input struct {
 	Kubelet *ec2class.KubeletConfiguration
 	// More are further settings of the kubelet, by name, for images that take any.
 	More map[string]json.RawMessage
+	// Image is what the AMI is called, empty if that is not known.
+	Image string
 	// RAID0 joins the instance store's disks for the kubelet and the container runtime.
 	RAID0 bool
 	// User is EC2NodeClass spec.userData.

@@ -53,7 +53,7 @@ var cases = map[string]func(*Input){
 		in.Cluster.DNS, in.Cluster.ServiceCIDR = netip.MustParseAddr("fd30:1c53:5f8a::a"), "fd30:1c53:5f8a::/108"
 	},
 	"no-dns": func(in *Input) { in.Cluster.DNS = netip.Addr{} },
-	"raid0":  func(in *Input) { in.RAID0 = true },
+	"raid0":  func(in *Input) { in.RAID0, in.Image = true, "bottlerocket-aws-k8s-1.35-x86_64-v1.50.0-8c27ab58" },
 	"labels": func(in *Input) {
 		for _, key := range []string{
 			"team", "example.com/team", "node.kubernetes.io/instance-type", "kubernetes.io/arch", "topology.kubernetes.io/zone", "x.node.kubernetes.io/y",
@@ -202,6 +202,38 @@ func TestBottlerocketKeepsTheUsersSettingsBesideOurs(t *testing.T) {
 	if got.Settings.Kernel["lockdown"] != "integrity" || k.MaxPods != 58 || len(k.Sysctls) != 1 || k.Labels["mine"] != "kept" ||
 		k.Labels["karpenter.sh/nodepool"] != "general" || len(k.Taints) != 1 || k.Taints["karpenter.sh/unregistered"][0] != ":NoExecute" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// Bottlerocket before 1.46 binds no directories unless it is told which, and does not boot then: the
+// command is essential. All versions take those that there were from the first.
+func TestBottlerocketIsToldWhichDirectoriesGoToTheInstanceStore(t *testing.T) {
+	for name, want := range map[string]string{
+		"bottlerocket-aws-k8s-1.33-x86_64-v1.45.0-431fe75a": "bind --dirs /var/lib/containerd /var/lib/kubelet /var/log/pods",
+		"bottlerocket-aws-k8s-1.33-x86_64-v1.46.0-431fe75a": "bind",
+		"bottlerocket-aws-k8s-1.35-nvidia-arm64-v1.50.0":    "bind",
+		"bottlerocket-aws-k8s-1.40-aarch64-v2.0.1-431fe75a": "bind",
+		"hardened-v2.3": "bind --dirs /var/lib/containerd /var/lib/kubelet /var/log/pods",
+		"":              "bind --dirs /var/lib/containerd /var/lib/kubelet /var/log/pods",
+	} {
+		in := input()
+		in.RAID0, in.Image = true, name
+		text, err := Render("Bottlerocket", in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Settings struct {
+				Commands map[string]struct{ Commands [][]string } `toml:"bootstrap-commands"`
+			}
+		}
+		if err := toml.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatal(err)
+		}
+		commands := got.Settings.Commands["000-mount-instance-storage"].Commands
+		if last := strings.Join(commands[len(commands)-1], " "); last != "apiclient ephemeral-storage "+want {
+			t.Errorf("%s: %s, want %s", name, last, want)
+		}
 	}
 }
 
