@@ -11,6 +11,11 @@ func windows(in Input) (string, error) {
 	if dns := in.dns(); len(dns) > 0 {
 		args = append(args, "-DNSClusterIP "+powershell(dns[0]))
 	}
+	// By itself the script guesses one of two ranges by the machine's own address. Where the guess is
+	// wrong, pods do not reach Services, so not the cluster's DNS either.
+	if in.Cluster.ServiceCIDR != "" {
+		args = append(args, "-ServiceCIDR "+powershell(in.Cluster.ServiceCIDR))
+	}
 	var b strings.Builder
 	b.WriteString("<powershell>\n")
 	if user := strings.TrimSpace(in.User); user != "" {
