@@ -97,7 +97,7 @@ func (c *Class) capacity(i *Info) corev1.ResourceList {
 	}
 	fabric, _ := c.fabricOnly()
 	if c.Interfaces == nil {
-		fabric = i.EFAs
+		fabric = int64(len(c.Fabric(i)))
 	}
 	further := map[corev1.ResourceName]int64{
 		ec2class.ResourceAWSPodENI:     i.PodENIs,

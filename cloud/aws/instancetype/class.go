@@ -2,6 +2,7 @@ package instancetype
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,6 +62,8 @@ type Class struct {
 	RAID0 bool
 	// Interfaces are spec.networkInterfaces, nil if it says nothing.
 	Interfaces []*ec2class.NetworkInterface
+	// PublicIP asks for a public address, which EC2 gives to machines with one interface alone.
+	PublicIP bool
 	// ConnectionTracking, NestedVirtualization and Enclaves, Nitro's, are asked for.
 	ConnectionTracking, NestedVirtualization, Enclaves bool
 	// PlacementStrategy is that of the placement group: cluster, spread or partition; empty
@@ -85,7 +88,7 @@ func ClassOf(c *awsv1.EC2NodeClass, s Settings) Class {
 		Settings: s,
 		Family:   c.AMIFamily(), Kubelet: c.Spec.Kubelet, LaterKubelet: c.Later.Kubelet, Devices: c.Spec.BlockDeviceMappings,
 		RAID0:      c.Spec.InstanceStorePolicy != nil && *c.Spec.InstanceStorePolicy == ec2class.InstanceStorePolicyRAID0,
-		Interfaces: c.Spec.NetworkInterfaces, ConnectionTracking: c.Spec.ConnectionTracking != nil,
+		Interfaces: c.Spec.NetworkInterfaces, PublicIP: c.Spec.AssociatePublicIPAddress != nil && *c.Spec.AssociatePublicIPAddress, ConnectionTracking: c.Spec.ConnectionTracking != nil,
 		Enclaves: c.Later.EnclaveOptions != nil && c.Later.EnclaveOptions.Enabled,
 	}
 	if o := c.Spec.CPUOptions; o != nil && o.NestedVirtualization != nil {
@@ -135,6 +138,9 @@ func (c *Class) Check(infos []Info) error {
 	if _, ok := families[c.Family]; !ok {
 		return fmt.Errorf("spec.amiFamily: %q is not a family of images", c.Family)
 	}
+	if c.PublicIP && len(c.Interfaces) > 1 {
+		return errors.New("spec.associatePublicIPAddress: EC2 gives no public address to a machine with several spec.networkInterfaces")
+	}
 	if err := c.checkKubelet(); err != nil {
 		return fmt.Errorf("spec.kubelet.%w", err)
 	}
@@ -161,44 +167,4 @@ func (c *Class) Refuses(i *Info) string {
 		return "it does not support Nitro Enclaves"
 	}
 	return c.refusesInterfaces(i)
-}
-
-// refusesInterfaces says which of the interfaces a type has no place for.
-func (c *Class) refusesInterfaces(i *Info) string {
-	if len(c.Interfaces) == 0 {
-		return ""
-	}
-	if i.NoENA {
-		return "it has no enhanced networking"
-	}
-	fabric := int64(0)
-	for _, n := range c.Interfaces {
-		switch {
-		case int64(n.NetworkCardIndex) >= int64(len(i.Cards)):
-			return fmt.Sprintf("it has %d network cards, and an interface is on card %d", len(i.Cards), n.NetworkCardIndex)
-		case int64(n.DeviceIndex) >= i.Cards[n.NetworkCardIndex]:
-			return fmt.Sprintf("its network card %d has %d interfaces, and one has index %d", n.NetworkCardIndex, i.Cards[n.NetworkCardIndex], n.DeviceIndex)
-		}
-		if n.InterfaceType == ec2class.InterfaceTypeEFAOnly {
-			fabric++
-		}
-	}
-	if fabric > i.EFAs {
-		return fmt.Sprintf("it has %d fabric adapters, and %d are asked for", i.EFAs, fabric)
-	}
-	return ""
-}
-
-// fabricOnly counts the interfaces that are fabric adapters and nothing else: all, and
-// those on the first card, where they take the place of one that pods could use.
-func (c *Class) fabricOnly() (all, first int64) {
-	for _, n := range c.Interfaces {
-		if n.InterfaceType == ec2class.InterfaceTypeEFAOnly {
-			all++
-			if n.NetworkCardIndex == 0 {
-				first++
-			}
-		}
-	}
-	return all, first
 }

@@ -258,6 +258,12 @@ func TestTheClassRefusesTypesWithAReason(t *testing.T) {
 		{"m5.large", func(c *Class) {
 			c.Interfaces = []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {DeviceIndex: 1, InterfaceType: "efa-only"}}
 		}, "it has 0 fabric adapters, and 1 are asked for"},
+		{"p6-b300.48xlarge", func(c *Class) {
+			c.Interfaces = []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {DeviceIndex: 1, InterfaceType: "efa-only"}}
+		}, "its network card 0 takes no fabric adapter"},
+		{"p6-b300.48xlarge", func(c *Class) {
+			c.Interfaces = []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {NetworkCardIndex: 1, InterfaceType: "efa-only"}}
+		}, ""},
 		{"m5.large", func(*Class) {}, ""},
 	} {
 		info, ok := infos[tt.typ]
@@ -288,6 +294,9 @@ func TestAClassMaySayWhatItsKubeletTakes(t *testing.T) {
 func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
 	for want, change := range map[string]func(*Class){
 		`spec.amiFamily: "Ubuntu" is not a family of images`: func(c *Class) { c.Family = "Ubuntu" },
+		`spec.associatePublicIPAddress: EC2 gives no public address to a machine with several spec.networkInterfaces`: func(c *Class) {
+			c.PublicIP, c.Interfaces = true, []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {DeviceIndex: 1, InterfaceType: "interface"}}
+		},
 		`spec.kubelet.kubeReserved.cpu: "many" is no quantity, and an expression only with the feature gate NodeClassCEL`: func(c *Class) {
 			c.Kubelet = &ec2class.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "many"}}
 		},

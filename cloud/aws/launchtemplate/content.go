@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/millwright-dev/millwright/api/awsv1"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
@@ -28,8 +29,9 @@ type Machine struct {
 	Image string
 	// UserData are as they are given to EC2, before they are encoded.
 	UserData string
-	// EFAs is how many fabric adapters the pods ask for, when the class lists no interfaces.
-	EFAs int64
+	// Fabric are the slots of fabric adapters, if the pods ask for any and the class lists no
+	// interfaces.
+	Fabric []instancetype.Slot
 	// Tenancy is default or dedicated.
 	Tenancy string
 	// Group is the placement group's ID, Partition the one in it; zero is any.
@@ -76,7 +78,7 @@ type Content struct {
 
 // Interface is a network interface.
 type Interface struct {
-	Card, Device int32
+	instancetype.Slot
 	// Type is interface, efa or efa-only; empty is EC2's default.
 	Type     string
 	Groups   []string
@@ -231,9 +233,9 @@ func fill[T any](into **T, value *T) {
 	}
 }
 
-// interfaces are those that the class lists, or one for each fabric adapter that is asked
-// for, or one. They are always spelled out: security groups and public addresses belong to
-// them.
+// interfaces are those that the class lists, or the primary one and the fabric adapters that are
+// asked for, of which it may be one. They are always spelled out: security groups and public
+// addresses belong to them.
 func interfaces(class *awsv1.EC2NodeClass, m Machine) []Interface {
 	full := Interface{PublicIP: class.Spec.AssociatePublicIPAddress, Tracking: class.Spec.ConnectionTracking}
 	for _, g := range class.Status.SecurityGroups {
@@ -251,19 +253,19 @@ func interfaces(class *awsv1.EC2NodeClass, m Machine) []Interface {
 		if n.InterfaceType == ec2class.InterfaceTypeEFAOnly {
 			i = Interface{Groups: full.Groups}
 		}
-		i.Card, i.Device, i.Type = n.NetworkCardIndex, n.DeviceIndex, string(n.InterfaceType)
+		i.Slot, i.Type = instancetype.Slot{Card: n.NetworkCardIndex, Device: n.DeviceIndex}, string(n.InterfaceType)
 		out = append(out, i)
 	}
 	if len(out) > 0 {
 		return out
 	}
-	for n := range int32(m.EFAs) {
+	if primary := full; !slices.Contains(m.Fabric, primary.Slot) {
+		out = append(out, primary)
+	}
+	for _, slot := range m.Fabric {
 		i := full
-		i.Card, i.Device, i.Type = n, min(n, 1), "efa"
+		i.Slot, i.Type = slot, "efa"
 		out = append(out, i)
 	}
-	if len(out) > 0 {
-		return out
-	}
-	return []Interface{full}
+	return out
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/api/awsv1"
+	"github.com/millwright-dev/millwright/cloud/aws/instancetype"
 )
 
 func pointer[T any](v T) *T { return &v }
@@ -78,7 +79,7 @@ func TestEveryFieldReachesTheTemplate(t *testing.T) {
 		{name: "interruptible reservation", machine: func(m *Machine) {
 			m.CapacityType, m.Reservation = "reserved", &ec2class.CapacityReservation{ID: "cr-1", Interruptible: true}
 		}, want: `"Reservation":"cr-1","Market":"interruptible-capacity-reservation"`},
-		{name: "fabric adapters", machine: func(m *Machine) { m.EFAs = 2 }, want: `{"Card":1,"Device":1,"Type":"efa"`},
+		{name: "fabric adapters", machine: func(m *Machine) { m.Fabric = []instancetype.Slot{{}, {Card: 1, Device: 1}} }, want: `{"Card":1,"Device":1,"Type":"efa"`},
 		{name: "networkInterfaces", class: func(c *awsv1.EC2NodeClass) {
 			c.Spec.AssociatePublicIPAddress = pointer(true)
 			c.Spec.NetworkInterfaces = []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {NetworkCardIndex: 1, DeviceIndex: 2, InterfaceType: "efa-only"}}

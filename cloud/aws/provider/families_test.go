@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	ec2class "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
@@ -37,6 +39,43 @@ func TestAnImageOfAnOlderBottlerocketIsToldWhichDirectoriesToBind(t *testing.T) 
 		r.must(err)
 		if text := r.template(); strings.Contains(text, "--dirs") != dirs || !strings.Contains(text, "ephemeral-storage") {
 			t.Errorf("%s: %s", version, text)
+		}
+	}
+}
+
+// The first card of a p6-b300 is for the primary interface alone. A public address is for machines
+// with one interface.
+func TestFabricAdaptersAreWhereTheTypeHasThem(t *testing.T) {
+	for _, tt := range []struct {
+		typ           string
+		public        bool
+		fabric, cards int64 // of which none has two interfaces
+	}{
+		{"c5n.18xlarge", false, 1, 1},
+		{"p5.48xlarge", false, 32, 32},
+		{"p6-b300.48xlarge", false, 16, 17},
+		{"c5n.18xlarge", true, 1, 1},
+		{"p5.48xlarge", true, 1, 1},
+		{"p6-b300.48xlarge", true, 0, 1},
+	} {
+		r := newRig(t, tt.typ)
+		p := r.provider()
+		r.resolved(p, func(c *awsv1.EC2NodeClass) {
+			discovering(c)
+			c.Spec.AssociatePublicIPAddress = &tt.public
+		})
+		req := r.request(p, "claim", onDemand)
+		if planned := req.Choices[0].Type.Capacity[ec2class.ResourceEFA]; planned.Value() != tt.fabric {
+			t.Errorf("%+v: planned with %s adapters", tt, &planned)
+		}
+		req.Requests = corev1.ResourceList{ec2class.ResourceEFA: resource.MustParse("1")}
+		if _, err := p.Launch(t.Context(), req); err != nil {
+			t.Errorf("%+v: %v", tt, err)
+			continue
+		}
+		list, _, _ := r.cloud.EC2.Instances()
+		if cards := int64(strings.Count(r.template(), "DeviceIndex:")); list[0].Fabric != tt.fabric || cards != tt.cards {
+			t.Errorf("%+v: it has %d adapters on %d cards", tt, list[0].Fabric, cards)
 		}
 	}
 }

@@ -198,7 +198,7 @@ func (l *launch) content(c catalog.Choice, reservation *ec2class.CapacityReserva
 		machine.Partition = int32(n)
 	}
 	if l.fabric() {
-		machine.EFAs = info.EFAs
+		machine.Fabric = settings.Fabric(&info)
 	}
 	return launchtemplate.New(l.class, machine, l.Cluster.Name), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test/vpc"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/typeinfo"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/wire"
+	"github.com/millwright-dev/millwright/cloud/ec2"
 )
 
 // launch is what an instance is made of: template, override and request laid over each other.
@@ -97,6 +98,9 @@ func (e *EC2) settle(l *launch) (*vpc.Subnet, error) {
 	case image.Architecture != typeinfo.Architecture(t):
 		return nil, wire.Errorf("InvalidParameterValue", "The architecture '%s' of the specified instance type does not match the architecture '%s' of the specified AMI.", typeinfo.Architecture(t), image.Architecture)
 	}
+	if err := l.attachable(t); err != nil {
+		return nil, err
+	}
 	if l.UserData != "" {
 		if err := checkUserData(l.UserData); err != nil {
 			return nil, err
@@ -121,6 +125,28 @@ func (e *EC2) settle(l *launch) (*vpc.Subnet, error) {
 		}
 	}
 	return subnet, nil
+}
+
+// attachable says which of the interfaces the type has no place for.
+func (l *launch) attachable(t *ec2.Type) error {
+	fabric := int64(0)
+	for _, i := range l.NetworkInterfaces {
+		adapter := strings.HasPrefix(i.InterfaceType, "efa")
+		if adapter {
+			fabric++
+		}
+		switch cards := t.NetworkCards; {
+		case i.AssociatePublicIpAddress && len(l.NetworkInterfaces) > 1:
+			return wire.Errorf("InvalidParameterCombination", "The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
+		case i.NetworkCardIndex >= len(cards):
+			return wire.Errorf("InvalidParameterValue", "Network card index '%d' exceeds the limit of %d for instance type %s.", i.NetworkCardIndex, len(cards), t.Name)
+		case int64(i.DeviceIndex) >= cards[i.NetworkCardIndex]:
+			return wire.Errorf("InvalidParameterValue", "The specified number '%d' for the device index exceeds the maximum number of network interfaces supported by the network card at network card index %d.", i.DeviceIndex, i.NetworkCardIndex)
+		case fabric > t.EFAs, adapter && i.NetworkCardIndex == 0 && t.EFAs < int64(len(cards)):
+			return wire.Errorf("InvalidParameterCombination", "Interface type '%s' is not supported at network card index %d of instance type %s.", i.InterfaceType, i.NetworkCardIndex, t.Name)
+		}
+	}
+	return nil
 }
 
 // place finds the subnet that a launch is for.
