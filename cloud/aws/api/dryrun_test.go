@@ -24,7 +24,7 @@ func TestADryRunSaysAllThatALaunchTemplateSays(t *testing.T) {
 			DeleteOnTermination: new(true), Encrypted: new(true), VolumeType: new("gp3"), IOPS: new(int64(3000)), Throughput: new(int64(125)), KMSKeyID: new("key"),
 			SnapshotID: new("snap-1"), VolumeInitializationRate: new(int32(100)), VolumeSize: resource.NewQuantity(20<<30, resource.BinarySI),
 		}}},
-		Interfaces: []launchtemplate.Interface{{Slot: instancetype.Slot{Card: 1, Device: 1}, Type: "efa", Groups: []string{"sg-1"}, PublicIP: new(false), IPv4Prefixes: new(int32(1)), IPv6Prefixes: new(int32(1)),
+		Interfaces: []launchtemplate.Interface{{Slot: instancetype.Slot{Card: 1, Device: 1}, Type: "efa", Groups: []string{"sg-1"}, PublicIP: new(false), IPv4Prefixes: new(int32(1)),
 			IPv6Addresses: new(int32(1)), PrimaryIPv6: true, Tracking: &ec2class.ConnectionTracking{TCPEstablishedTimeout: new(int32(60)), UDPStreamTimeout: new(int32(60)), UDPTimeout: new(int32(60))}}},
 	}
 	in, err := instanceInput(content)

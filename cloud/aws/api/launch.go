@@ -217,7 +217,7 @@ func small(n *int64) *int32 {
 func networkInterface(i *launchtemplate.Interface) types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest {
 	out := types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest{
 		DeviceIndex: aws.Int32(i.Device), InterfaceType: pointer(i.Type), Groups: i.Groups, AssociatePublicIpAddress: i.PublicIP,
-		Ipv4PrefixCount: i.IPv4Prefixes, Ipv6PrefixCount: i.IPv6Prefixes, Ipv6AddressCount: i.IPv6Addresses, PrimaryIpv6: pointer(i.PrimaryIPv6),
+		Ipv4PrefixCount: i.IPv4Prefixes, Ipv6AddressCount: i.IPv6Addresses, PrimaryIpv6: pointer(i.PrimaryIPv6),
 	}
 	if i.Type != "" {
 		out.NetworkCardIndex = aws.Int32(i.Card)

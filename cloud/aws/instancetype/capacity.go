@@ -17,6 +17,8 @@ import (
 const (
 	mib = 1 << 20
 	gib = 1 << 30
+	// usualPods is the kubelet's own default.
+	usualPods = 110
 	// graviton is what firmware keeps on arm64, in MiB.
 	graviton = 64
 )
@@ -25,12 +27,15 @@ const (
 // is told as well.
 func (c *Class) Pods(i *Info) int64 {
 	k, f := c.kubelet(), c.family()
-	n := int64(110)
+	n := int64(usualPods)
 	switch {
 	case k.MaxPods != nil:
 		n = int64(*k.MaxPods)
 	case f.eniPods:
 		n = c.addresses(i, c.ReservedENIs)
+		if c.IPv6 && f.dense { // an interface's prefix has addresses for any number
+			n = max(n, usualPods)
+		}
 	}
 	if k.PodsPerCore != nil && *k.PodsPerCore > 0 {
 		n = min(n, int64(*k.PodsPerCore)*i.VCPUs)

@@ -60,6 +60,9 @@ type Class struct {
 	Devices []*ec2class.BlockDeviceMapping
 	// RAID0 joins the instance store's disks to hold the kubelet's data.
 	RAID0 bool
+	// IPv6 says that pods have addresses of that family, Prefixes that interfaces get some of either
+	// at launch.
+	IPv6, Prefixes bool
 	// Interfaces are spec.networkInterfaces, nil if it says nothing.
 	Interfaces []*ec2class.NetworkInterface
 	// PublicIP asks for a public address, which EC2 gives to machines with one interface alone.
@@ -89,6 +92,7 @@ func ClassOf(c *awsv1.EC2NodeClass, s Settings) Class {
 		Family:   c.AMIFamily(), Kubelet: c.Spec.Kubelet, LaterKubelet: c.Later.Kubelet, Devices: c.Spec.BlockDeviceMappings,
 		RAID0:      c.Spec.InstanceStorePolicy != nil && *c.Spec.InstanceStorePolicy == ec2class.InstanceStorePolicyRAID0,
 		Interfaces: c.Spec.NetworkInterfaces, PublicIP: c.Spec.AssociatePublicIPAddress != nil && *c.Spec.AssociatePublicIPAddress, ConnectionTracking: c.Spec.ConnectionTracking != nil,
+		Prefixes: c.Spec.IPPrefixCount != nil && *c.Spec.IPPrefixCount > 0,
 		Enclaves: c.Later.EnclaveOptions != nil && c.Later.EnclaveOptions.Enabled,
 	}
 	if o := c.Spec.CPUOptions; o != nil && o.NestedVirtualization != nil {
@@ -102,8 +106,9 @@ type family struct {
 	windows string // the build, for Windows
 	// eniPods says that pods get addresses of the interfaces; else there are 110.
 	eniPods bool
-	// eniReserve has kube-reserved follow the interfaces, whatever maxPods says.
-	eniReserve bool
+	// eniReserve has kube-reserved follow the interfaces, whatever maxPods says; dense that the image
+	// is told maxPods as well, so that a larger one costs nothing.
+	eniReserve, dense bool
 	// device holds the kubelet's data, and is so many GiB by default; onlyThere whatever the class
 	// calls its root volume.
 	device    string
@@ -112,8 +117,8 @@ type family struct {
 }
 
 var families = map[string]family{
-	ec2class.AMIFamilyAL2:          {eniPods: true, eniReserve: true, device: "/dev/xvda", gib: 20},
-	ec2class.AMIFamilyAL2023:       {eniPods: true, eniReserve: true, device: "/dev/xvda", gib: 20},
+	ec2class.AMIFamilyAL2:          {eniPods: true, eniReserve: true, dense: true, device: "/dev/xvda", gib: 20},
+	ec2class.AMIFamilyAL2023:       {eniPods: true, eniReserve: true, dense: true, device: "/dev/xvda", gib: 20},
 	ec2class.AMIFamilyBottlerocket: {eniPods: true, device: "/dev/xvdb", gib: 20, onlyThere: true},
 	ec2class.AMIFamilyCustom:       {eniPods: true, eniReserve: true, gib: 20},
 	ec2class.AMIFamilyWindows2019:  {windows: ec2class.Windows2019Build, device: "/dev/sda1", gib: 50},
@@ -138,6 +143,9 @@ func (c *Class) Check(infos []Info) error {
 	if _, ok := families[c.Family]; !ok {
 		return fmt.Errorf("spec.amiFamily: %q is not a family of images", c.Family)
 	}
+	if c.IPv6 && c.family().windows != "" {
+		return errors.New("spec.amiFamily: pods of this cluster have IPv6 addresses, and on Windows there are none")
+	}
 	if c.PublicIP && len(c.Interfaces) > 1 {
 		return errors.New("spec.associatePublicIPAddress: EC2 gives no public address to a machine with several spec.networkInterfaces")
 	}
@@ -161,6 +169,8 @@ func (c *Class) Refuses(i *Info) string {
 		return "it cannot be in a placement group with strategy " + c.PlacementStrategy
 	case c.ConnectionTracking && i.Hypervisor != "nitro":
 		return "connection tracking needs the Nitro hypervisor"
+	case (c.IPv6 || c.Prefixes) && i.Hypervisor == "xen":
+		return "prefixes of addresses for pods need the Nitro hypervisor"
 	case c.NestedVirtualization && !i.NestedVirtualization:
 		return "it has no nested virtualization"
 	case c.Enclaves && !i.Enclaves:

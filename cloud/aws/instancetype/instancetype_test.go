@@ -183,6 +183,36 @@ func TestAcceleratorsAndInterfacesAreCapacity(t *testing.T) {
 	}
 }
 
+// A prefix has addresses for any number of pods, so the kubelet's own default is the least where more
+// pods cost nothing: Bottlerocket keeps memory for each, and only the user knows of Custom.
+func TestPodsWithIPv6AddressesAreNotBoundByTheInterfaces(t *testing.T) {
+	infos := table(t)
+	for _, tt := range []struct {
+		typ, family string
+		change      func(*Class)
+		want        int64
+	}{
+		{"m5.large", ec2class.AMIFamilyAL2023, func(*Class) {}, 110},
+		{"m5.large", ec2class.AMIFamilyAL2, func(*Class) {}, 110},
+		{"m5.24xlarge", ec2class.AMIFamilyAL2023, func(*Class) {}, 737},
+		{"m5.large", ec2class.AMIFamilyBottlerocket, func(*Class) {}, 29},
+		{"m5.large", ec2class.AMIFamilyCustom, func(*Class) {}, 29},
+		{"m5.large", ec2class.AMIFamilyAL2023, func(c *Class) { c.Kubelet = &ec2class.KubeletConfiguration{MaxPods: new(int32(40))} }, 40},
+		{"m5.large", ec2class.AMIFamilyAL2023, func(c *Class) { c.Kubelet = &ec2class.KubeletConfiguration{PodsPerCore: new(int32(10))} }, 20},
+		{"m5.large", ec2class.AMIFamilyAL2023, func(c *Class) { c.IPv6 = false }, 29},
+	} {
+		info := infos[tt.typ]
+		c := class(func(c *Class) { c.IPv6, c.Family = true, tt.family }, tt.change)
+		got, plain := Resolve(&info, c, supply()), Resolve(&info, class(func(c *Class) { c.Family = tt.family }), supply())
+		if pods := got.Capacity[corev1.ResourcePods]; pods.Value() != tt.want || c.Pods(&info) != tt.want {
+			t.Errorf("%s of %s takes %d pods, want %d", tt.typ, tt.family, pods.Value(), tt.want)
+		}
+		if a, b := printed(got.Overhead, "memory"), printed(plain.Overhead, "memory"); a != b {
+			t.Errorf("%s of %s keeps %s of memory, without IPv6 %s", tt.typ, tt.family, a, b)
+		}
+	}
+}
+
 func TestEveryTypeSaysSomethingOnEveryWellKnownLabel(t *testing.T) {
 	for name, info := range table(t) {
 		typ := Resolve(&info, class(), supply())
@@ -247,6 +277,9 @@ func TestTheClassRefusesTypesWithAReason(t *testing.T) {
 		{"m6g.large", func(c *Class) { c.Family = ec2class.AMIFamilyWindows2019 }, "Windows runs on amd64 only"},
 		{"m5.large", func(c *Class) { c.PlacementStrategy = "cluster" }, "it cannot be in a placement group with strategy cluster"},
 		{"t2.small", func(c *Class) { c.ConnectionTracking = true }, "connection tracking needs the Nitro hypervisor"},
+		{"t2.small", func(c *Class) { c.IPv6 = true }, "prefixes of addresses for pods need the Nitro hypervisor"},
+		{"t2.small", func(c *Class) { c.Prefixes = true }, "prefixes of addresses for pods need the Nitro hypervisor"},
+		{"m5.metal", func(c *Class) { c.IPv6 = true }, ""},
 		{"m5.large", func(c *Class) { c.Enclaves = true }, "it does not support Nitro Enclaves"},
 		{"m5.large", func(c *Class) { c.NestedVirtualization = true }, "it has no nested virtualization"},
 		{"m5.large", func(c *Class) {
@@ -294,6 +327,9 @@ func TestAClassMaySayWhatItsKubeletTakes(t *testing.T) {
 func TestAClassThatCannotBeCountedNamesTheField(t *testing.T) {
 	for want, change := range map[string]func(*Class){
 		`spec.amiFamily: "Ubuntu" is not a family of images`: func(c *Class) { c.Family = "Ubuntu" },
+		`spec.amiFamily: pods of this cluster have IPv6 addresses, and on Windows there are none`: func(c *Class) {
+			c.IPv6, c.Family = true, ec2class.AMIFamilyWindows2022
+		},
 		`spec.associatePublicIPAddress: EC2 gives no public address to a machine with several spec.networkInterfaces`: func(c *Class) {
 			c.PublicIP, c.Interfaces = true, []*ec2class.NetworkInterface{{InterfaceType: "interface"}, {DeviceIndex: 1, InterfaceType: "interface"}}
 		},

@@ -83,10 +83,10 @@ type Interface struct {
 	Type     string
 	Groups   []string
 	PublicIP *bool
-	// IPv4Prefixes, IPv6Prefixes and IPv6Addresses are how many; nil is not asked for.
-	IPv4Prefixes, IPv6Prefixes, IPv6Addresses *int32
-	PrimaryIPv6                               bool
-	Tracking                                  *ec2class.ConnectionTracking
+	// IPv4Prefixes and IPv6Addresses are how many; nil is not asked for.
+	IPv4Prefixes, IPv6Addresses *int32
+	PrimaryIPv6                 bool
+	Tracking                    *ec2class.ConnectionTracking
 }
 
 // Name is the template's: the same for the same content.
@@ -241,9 +241,9 @@ func interfaces(class *awsv1.EC2NodeClass, m Machine) []Interface {
 	for _, g := range class.Status.SecurityGroups {
 		full.Groups = append(full.Groups, g.ID)
 	}
-	if m.IPv6 {
+	if m.IPv6 { // EC2 gives either an address, which the Node needs, or prefixes
 		one := int32(1)
-		full.PrimaryIPv6, full.IPv6Addresses, full.IPv6Prefixes = true, &one, class.Spec.IPPrefixCount
+		full.PrimaryIPv6, full.IPv6Addresses = true, &one
 	} else {
 		full.IPv4Prefixes = class.Spec.IPPrefixCount
 	}

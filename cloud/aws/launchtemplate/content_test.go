@@ -59,7 +59,7 @@ func TestEveryFieldReachesTheTemplate(t *testing.T) {
 		{name: "associatePublicIPAddress", class: func(c *awsv1.EC2NodeClass) { c.Spec.AssociatePublicIPAddress = pointer(false) }, want: `"PublicIP":false`},
 		{name: "ipPrefixCount", class: func(c *awsv1.EC2NodeClass) { c.Spec.IPPrefixCount = pointer(int32(4)) }, want: `"IPv4Prefixes":4`},
 		{name: "ipPrefixCount, IPv6", class: func(c *awsv1.EC2NodeClass) { c.Spec.IPPrefixCount = pointer(int32(4)) },
-			machine: func(m *Machine) { m.IPv6 = true }, want: `"IPv4Prefixes":null,"IPv6Prefixes":4,"IPv6Addresses":1,"PrimaryIPv6":true`},
+			machine: func(m *Machine) { m.IPv6 = true }, want: `"IPv4Prefixes":null,"IPv6Addresses":1,"PrimaryIPv6":true`},
 		{name: "connectionTracking", class: func(c *awsv1.EC2NodeClass) {
 			c.Spec.ConnectionTracking = &ec2class.ConnectionTracking{UDPTimeout: pointer(int32(45))}
 		}, want: `"Tracking":{"udpTimeout":45}`},

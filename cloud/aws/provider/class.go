@@ -163,7 +163,7 @@ func refOf(class *awsv1.EC2NodeClass) snapshot.ClassRef {
 // settings are the class's and the process's.
 func (p *Provider) settings(class *awsv1.EC2NodeClass) *instancetype.Class {
 	c := instancetype.ClassOf(class, p.Settings)
-	c.Region, c.Expressions = p.Region, p.Expressions
+	c.Region, c.IPv6, c.Expressions = p.Region, p.IPv6, p.Expressions
 	seen := p.seen.of(class)
 	c.Memory, c.Allocatable = seen.memory, seen.allocatable
 	if g := p.resolver.Group(class.Name); g != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/awsv1"
 	"github.com/millwright-dev/millwright/cloud/aws/awstest/ec2test"
+	"github.com/millwright-dev/millwright/engine/catalog"
 )
 
 // template is the last launch template that was made, as text.
@@ -76,6 +77,29 @@ func TestFabricAdaptersAreWhereTheTypeHasThem(t *testing.T) {
 		list, _, _ := r.cloud.EC2.Instances()
 		if cards := int64(strings.Count(r.template(), "DeviceIndex:")); list[0].Fabric != tt.fabric || cards != tt.cards {
 			t.Errorf("%+v: it has %d adapters on %d cards", tt, list[0].Fabric, cards)
+		}
+	}
+}
+
+// EC2 gives an interface IPv6 addresses or prefixes of them, not both.
+func TestAMachineOfAClusterWithIPv6HasAnAddressAndNoPrefix(t *testing.T) {
+	r := newRig(t, "m5.large", "t2.large")
+	config := r.config(r.once())
+	config.IPv6 = true
+	p := New(config)
+	r.must(p.Refresh(t.Context()))
+	r.resolved(p, func(c *awsv1.EC2NodeClass) {
+		discovering(c)
+		c.Spec.IPPrefixCount = new(int32(1))
+	})
+	got, err := p.Launch(t.Context(), r.request(p, "claim", func(catalog.Choice) bool { return true }))
+	r.must(err)
+	if pods := got.Capacity[corev1.ResourcePods]; got.Type != "m5.large" || pods.Value() != 110 {
+		t.Errorf("launched %s for %s pods", got.Type, &pods)
+	}
+	for text, want := range map[string]bool{"Ipv6AddressCount:1": true, "PrimaryIpv6:true": true, "PrefixCount": false, "maxPods: 110": true} {
+		if strings.Contains(r.template(), text) != want {
+			t.Errorf("%s is there: %v, in %s", text, !want, r.template())
 		}
 	}
 }

@@ -41,7 +41,8 @@ type interfaceSpec struct {
 	SubnetId, InterfaceType       string
 	Groups                        []string
 	AssociatePublicIpAddress      bool
-	Ipv4PrefixCount               int
+
+	Ipv4PrefixCount, Ipv6AddressCount, Ipv6PrefixCount int
 }
 
 // from reads the data of a template's version.
@@ -138,9 +139,9 @@ func (l *launch) attachable(t *ec2.Type) error {
 		switch cards := t.NetworkCards; {
 		case i.AssociatePublicIpAddress && len(l.NetworkInterfaces) > 1:
 			return wire.Errorf("InvalidParameterCombination", "The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
-		case i.NetworkCardIndex >= len(cards):
-			return wire.Errorf("InvalidParameterValue", "Network card index '%d' exceeds the limit of %d for instance type %s.", i.NetworkCardIndex, len(cards), t.Name)
-		case int64(i.DeviceIndex) >= cards[i.NetworkCardIndex]:
+		case i.Ipv6AddressCount > 0 && i.Ipv6PrefixCount > 0:
+			return wire.Errorf("InvalidParameterValue", "You can specify one and only one of ipv6Address or ipv6AddressCount or ipv6Prefix or ipv6PrefixCount in interfaces to create.")
+		case i.NetworkCardIndex >= len(cards) || int64(i.DeviceIndex) >= cards[i.NetworkCardIndex]:
 			return wire.Errorf("InvalidParameterValue", "The specified number '%d' for the device index exceeds the maximum number of network interfaces supported by the network card at network card index %d.", i.DeviceIndex, i.NetworkCardIndex)
 		case fabric > t.EFAs, adapter && i.NetworkCardIndex == 0 && t.EFAs < int64(len(cards)):
 			return wire.Errorf("InvalidParameterCombination", "Interface type '%s' is not supported at network card index %d of instance type %s.", i.InterfaceType, i.NetworkCardIndex, t.Name)
