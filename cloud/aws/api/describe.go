@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -92,9 +93,18 @@ type Reservation struct {
 	Left int
 }
 
-// Expiring is how long before its end a capacity block gets no machines any more, as in
-// Karpenter: EC2 begins to reclaim them half an hour before it.
-const Expiring = 40 * time.Minute
+// Expiring is how long before EC2 reclaims the machines of a capacity block it gets none any more, as
+// in Karpenter.
+const Expiring = 10 * time.Minute
+
+// Reclaims is how long before the end of a capacity block EC2 begins to reclaim its machines: half an
+// hour, for instance types of UltraServers an hour.
+func Reclaims(instanceType string) time.Duration {
+	if strings.HasPrefix(instanceType, "p6e-") || strings.HasPrefix(instanceType, "trn2u.") {
+		return time.Hour
+	}
+	return 30 * time.Minute
+}
 
 // Reservations lists the capacity reservations that a query finds and that Kubernetes' words
 // fit; now tells which of them end soon.
@@ -145,7 +155,7 @@ func reservation(r *types.CapacityReservation, now time.Time) (Reservation, bool
 	if r.EndDate != nil {
 		end := metav1.NewTime(*r.EndDate)
 		out.EndTime = &end
-		if kind == ec2class.CapacityReservationTypeCapacityBlock && !now.Before(end.Add(-Expiring)) {
+		if kind == ec2class.CapacityReservationTypeCapacityBlock && !now.Before(end.Add(-Reclaims(out.InstanceType)-Expiring)) {
 			out.State = ec2class.CapacityReservationStateExpiring
 		}
 	}

@@ -16,9 +16,6 @@ import (
 // blockSource is the Source of events about capacity blocks that end.
 const blockSource = "ec2:DescribeCapacityReservations"
 
-// reclaimed is how long before the end of a capacity block EC2 begins to take its machines back.
-const reclaimed = 30 * time.Minute
-
 // endings are the ends of capacity blocks, for each machine in one. Like Karpenter, they are told
 // from when nothing is launched into the block any more: once the class's status says that it
 // expires, by which plans go, or what replaces a machine would be launched into it again.
@@ -45,9 +42,10 @@ func (p *Provider) endings(ctx context.Context) ([]cloud.Event, error) {
 		if !known {
 			continue
 		}
+		reclaimed := end.Add(-api.Reclaims(m.Type))
 		out = append(out, cloud.Event{
-			ID: m.Reservation + "/" + m.ID, Kind: interruption.Reservation, Machine: providerID(m.Zone, m.ID), NotBefore: end.Add(-reclaimed),
-			State: interruption.Announced, Confirmed: true, Source: blockSource, Issued: end.Add(-api.Expiring),
+			ID: m.Reservation + "/" + m.ID, Kind: interruption.Reservation, Machine: providerID(m.Zone, m.ID), NotBefore: reclaimed,
+			State: interruption.Announced, Confirmed: true, Source: blockSource, Issued: reclaimed.Add(-api.Expiring),
 			Text: fmt.Sprintf("capacity block %s ends at %s", m.Reservation, end.UTC().Format(time.RFC3339)),
 		})
 	}

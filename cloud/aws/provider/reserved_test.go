@@ -283,12 +283,22 @@ func TestAMachineIsInThePartitionThatItsLabelSays(t *testing.T) {
 	r.again(p, func(c *awsv1.EC2NodeClass) { discovering(c); c.Spec.PlacementGroupSelector = nil })
 }
 
-// EC2 takes the machines of a capacity block back from half an hour before its end.
+// EC2 takes the machines of a capacity block back from half an hour before its end, those of UltraServers
+// from an hour.
 func TestMachinesOfACapacityBlockAreToldToGoBeforeItEnds(t *testing.T) {
-	for kind, want := range map[string]int{"capacity-block": 1, "default": 0} {
-		r := newRig(t)
+	for _, tt := range []struct {
+		kind, typ string
+		want      int
+		reclaimed time.Duration // before the end
+	}{
+		{"capacity-block", "m5.large", 1, 30 * time.Minute},
+		{"capacity-block", "trn2u.48xlarge", 1, time.Hour},
+		{"default", "m5.large", 0, 30 * time.Minute},
+	} {
+		kind, want := tt.kind, tt.want
+		r := newRig(t, "m5.large", "trn2u.48xlarge=trn1.32xlarge")
 		end := r.clock.Now().Add(3 * time.Hour)
-		r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: "m5.large", Zone: "us-east-1b", ReservationType: kind, Total: 2, Tags: ml, End: end})
+		r.cloud.EC2.Reserved.Reserve(reserve.Reservation{ID: "cr-1", Type: tt.typ, Zone: "us-east-1b", ReservationType: kind, Total: 2, Tags: ml, End: end})
 		p := r.provider()
 		r.resolved(p, reserving)
 		i, err := p.Launch(t.Context(), r.request(p, "claim", reserved))
@@ -300,7 +310,7 @@ func TestMachinesOfACapacityBlockAreToldToGoBeforeItEnds(t *testing.T) {
 			r.must(err)
 			return out
 		}
-		r.clock.SetTime(end.Add(-40*time.Minute - time.Second))
+		r.clock.SetTime(end.Add(-tt.reclaimed - 10*time.Minute - time.Second))
 		if got := events(); len(got) > 0 {
 			t.Errorf("%s: too early there is %+v", kind, got)
 		}
@@ -317,7 +327,7 @@ func TestMachinesOfACapacityBlockAreToldToGoBeforeItEnds(t *testing.T) {
 			t.Errorf("%s: still offered is %+v", kind, more)
 		}
 		for _, e := range got {
-			if e.Kind != interruption.Reservation || e.Machine != i.ProviderID || !e.NotBefore.Equal(end.Add(-30*time.Minute)) || !e.Confirmed || e.Check() != nil {
+			if e.Kind != interruption.Reservation || e.Machine != i.ProviderID || !e.NotBefore.Equal(end.Add(-tt.reclaimed)) || !e.Confirmed || e.Check() != nil {
 				t.Errorf("announced %+v: %v", e, e.Check())
 			}
 		}
