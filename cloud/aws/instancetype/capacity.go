@@ -206,12 +206,16 @@ func reservedMilli(cores int64) int64 {
 	return milli
 }
 
-// evictionHard is 100 MiB of memory and a tenth of the disk, unless the class says other
-// thresholds.
+// evictionHard is 100 MiB of memory, on Windows 500, and a tenth of the disk, unless the class says
+// other thresholds.
 func (c *Class) evictionHard(capacity corev1.ResourceList) corev1.ResourceList {
 	memory, disk := capacity[corev1.ResourceMemory], capacity[corev1.ResourceEphemeralStorage]
+	least := int64(100 * mib)
+	if c.family().windows != "" {
+		least = 500 * mib
+	}
 	list := corev1.ResourceList{
-		corev1.ResourceMemory:           size(100 * mib),
+		corev1.ResourceMemory:           size(least),
 		corev1.ResourceEphemeralStorage: size((disk.Value() + 9) / 10),
 	}
 	for signal, of := range map[string]struct {

@@ -42,7 +42,7 @@ func TestExpressionsAreWorkedOutForEachType(t *testing.T) {
 		{"a reserve by the pods that the class says", "m5.large", expressive("20", ec2class.KubeletConfiguration{KubeReserved: reserve("60m", "11 * max_pods + 255")}), "1940m 6997Mi 20 17Gi"},
 		{"rounded up", "m5.large", expressive("", ec2class.KubeletConfiguration{SystemReserved: reserve("vcpus", "vcpus")}), "1920m 6887Mi 29 17Gi"},
 		{"of disk in GiB", "m5.large", expressive("", ec2class.KubeletConfiguration{SystemReserved: map[string]string{"ephemeral-storage": "vcpus"}}), "1930m 6903Mi 29 15Gi"},
-		{"Windows", "m5.large", expressive("max_pods + vcpus", ec2class.KubeletConfiguration{}, func(c *Class) { c.Family = "Windows2022" }), "1930m 5990Mi 112 44Gi"},
+		{"Windows", "m5.large", expressive("max_pods + vcpus", ec2class.KubeletConfiguration{}, func(c *Class) { c.Family = "Windows2022" }), "1930m 5590Mi 112 44Gi"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			info := infos[tt.typ]

@@ -82,7 +82,8 @@ func TestAllocatableFollowsTheClass(t *testing.T) {
 		{"Bottlerocket's reserve follows maxPods", "m5.large", class(family("Bottlerocket"), kubelet(ec2class.KubeletConfiguration{MaxPods: number(110)})), "1930m 6012Mi 110 17Gi"},
 		{"podsPerCore caps", "m5.large", class(kubelet(ec2class.KubeletConfiguration{PodsPerCore: number(5)})), "1930m 6903Mi 10 17Gi"},
 		{"Bottlerocket is told the pods of all cores", "m5.large", class(family("Bottlerocket"), kubelet(ec2class.KubeletConfiguration{PodsPerCore: number(5)})), "1930m 7112Mi 10 17Gi"},
-		{"Windows has 110 pods", "m5.large", class(family("Windows2022")), "1930m 6012Mi 110 44Gi"},
+		{"Windows has 110 pods, and evicts earlier", "m5.large", class(family("Windows2022")), "1930m 5612Mi 110 44Gi"},
+		{"evictionHard of Windows", "m5.large", class(family("Windows2022"), kubelet(ec2class.KubeletConfiguration{EvictionHard: map[string]string{"memory.available": "100Mi"}})), "1930m 6012Mi 110 44Gi"},
 		{"reserved interfaces", "m5.large", class(func(c *Class) { c.ReservedENIs = 1 }), "1930m 6903Mi 20 17Gi"},
 		{"all interfaces reserved", "m5.large", class(func(c *Class) { c.ReservedENIs = 3 }), "1930m 6903Mi 0 17Gi"},
 		{"an EFA-only interface", "m5.large", class(func(c *Class) {

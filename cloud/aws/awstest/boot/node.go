@@ -128,7 +128,11 @@ func (k *Kubelet) allocatable(m Machine, capacity corev1.ResourceList) corev1.Re
 	reserved := over(map[string]string{
 		"cpu": strconv.FormatInt(reservedMilli(m.Type.VCPUs), 10) + "m", "memory": fmt.Sprintf("%dMi", 255+11*pods), "ephemeral-storage": "1Gi",
 	}, k.KubeReserved)
-	evict := over(map[string]string{"memory.available": "100Mi", "nodefs.available": "10%"}, k.EvictionHard)
+	evict := map[string]string{"memory.available": "100Mi", "nodefs.available": "10%"}
+	if m.OS == Windows {
+		evict["memory.available"] = "500Mi"
+	}
+	evict = over(evict, k.EvictionHard)
 	out := capacity.DeepCopy()
 	take := func(name corev1.ResourceName, q resource.Quantity) {
 		if left, ok := out[name]; ok {
