@@ -103,7 +103,7 @@ mine = "kept"
 [settings.kubernetes.node-taints]
 mine = ["gone:NoSchedule"]
 `},
-	"Windows2022": {"script": "Write-Host mine", "tagged": "<powershell>\nWrite-Host mine\n</powershell>"},
+	"Windows2022": {"script": "Write-Host mine", "tagged": "<powershell>\nWrite-Host mine\n</powershell>", "persist": "<powershell>\nWrite-Host mine\n</powershell>\n<persist>true</persist>\n"},
 	"Custom":      {"script": "#!/bin/sh\nexec my-own\n"},
 }
 
@@ -248,6 +248,7 @@ func TestWhatCannotBeRenderedNamesTheField(t *testing.T) {
 		"spec.userData: settings is not a table":                                                                                              {"Bottlerocket", func(in *Input) { in.User = "settings = 1" }},
 		"spec.userData: settings.kubernetes.node-labels is not a table":                                                                       {"Bottlerocket", func(in *Input) { in.User = "settings.kubernetes.node-labels = 1" }},
 		"spec.userData: part 1 of the MIME document: ":                                                                                        {"AL2023", func(in *Input) { in.User = "Content-Type: multipart/mixed; boundary=\"X\"\n\nno parts\n" }},
+		"spec.userData: <powershell> is not closed":                                                                                           {"Windows2022", func(in *Input) { in.User = "<powershell>Write-Host mine" }},
 		"spec.userData: Content-Type: ":                                                                                                       {"AL2", func(in *Input) { in.User = "Content-Type: multipart/mixed; boundary\n\n--X\n" }},
 		"refused: spec.userData: together with what makes the machine join they are 20000 bytes, and EC2 takes 16384":                         {"Custom", func(in *Input) { in.User = strings.Repeat("x", 20000) }},
 	} {

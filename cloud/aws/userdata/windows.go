@@ -1,8 +1,13 @@
 package userdata
 
-import "strings"
+import (
+	"errors"
+	"slices"
+	"strings"
+)
 
-// windows has PowerShell run the user's script, then the image's bootstrap.
+// windows has PowerShell run the user's script, then the image's bootstrap. User data may have tags of
+// EC2Launch's, such as persist.
 func windows(in Input) (string, error) {
 	args := []string{
 		"-EKSClusterName " + powershell(in.Cluster.Name), "-APIServerEndpoint " + powershell(in.Cluster.Endpoint),
@@ -16,15 +21,20 @@ func windows(in Input) (string, error) {
 	if in.Cluster.ServiceCIDR != "" {
 		args = append(args, "-ServiceCIDR "+powershell(in.Cluster.ServiceCIDR))
 	}
-	var b strings.Builder
-	b.WriteString("<powershell>\n")
-	if user := strings.TrimSpace(in.User); user != "" {
-		user = strings.TrimSuffix(strings.TrimPrefix(user, "<powershell>"), "</powershell>")
-		b.WriteString(strings.TrimSpace(user) + "\n")
+	user, outside := in.User, ""
+	if before, tagged, ok := strings.Cut(user, "<powershell>"); ok {
+		script, after, closed := strings.Cut(tagged, "</powershell>")
+		if !closed {
+			return "", errors.New("spec.userData: <powershell> is not closed")
+		}
+		user, outside = script, strings.TrimSpace(before+after)
 	}
-	b.WriteString(`[string]$EKSBootstrapScriptFile = "$env:ProgramFiles\Amazon\EKS\Start-EKSBootstrap.ps1"` + "\n")
-	b.WriteString("& $EKSBootstrapScriptFile " + strings.Join(args, " ") + "\n</powershell>\n")
-	return b.String(), nil
+	lines := []string{
+		"<powershell>", strings.TrimSpace(user), `[string]$EKSBootstrapScriptFile = "$env:ProgramFiles\Amazon\EKS\Start-EKSBootstrap.ps1"`,
+		"& $EKSBootstrapScriptFile " + strings.Join(args, " "), "</powershell>", outside,
+	}
+	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+	return strings.Join(lines, "\n") + "\n", nil
 }
 
 // powershell is a text as one argument.

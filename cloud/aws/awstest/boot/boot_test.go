@@ -62,6 +62,18 @@ func TestWhatIsRenderedForAFamilyIsReadByItsImage(t *testing.T) {
 	}
 }
 
+func TestWindowsJoinsWithUserDataThatHaveTags(t *testing.T) {
+	in := input()
+	in.User = "<powershell>\nWrite-Host mine\n</powershell>\n<persist>true</persist>"
+	text, err := userdata.Render("Windows2022", in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := boot.Read(boot.Windows, text); err != nil || got.Cluster != "it's" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestTheUsersOwnNodeConfigIsMergedInOrder(t *testing.T) {
 	in := input()
 	in.Kubelet, in.MaxPods = nil, 29
