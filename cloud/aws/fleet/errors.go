@@ -63,6 +63,9 @@ var rules = []rule{
 	{"ReservationCapacityExceeded", "", NoRoom, "ReservationCapacityExceeded"},
 	{"InsufficientReservedInstanceCapacity", "", NoRoom, "InsufficientReservedInstanceCapacity"},
 	{"InsufficientFreeAddressesInSubnet", "", NoAddresses, "InsufficientFreeAddressesInSubnet"},
+	// No prefix of addresses is left, though single ones may be.
+	{"InsufficientCidrBlocks", "", NoAddresses, "InsufficientCidrBlocks"},
+	{"InvalidParameterValue", "sufficient free Ipv4 addresses or prefixes", NoAddresses, "InsufficientFreeAddressesInSubnet"},
 	{"MaxSpotInstanceCountExceeded", "", Quota, "SpotQuotaExceeded"},
 	{"VcpuLimitExceeded", "", Quota, "VCPULimitExceeded"},
 	{"MaxFleetCountExceeded", "", Quota, "FleetQuotaExceeded"},

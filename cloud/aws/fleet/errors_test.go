@@ -28,6 +28,8 @@ func TestEveryCodeBecomesOneOfThePortsErrors(t *testing.T) {
 		{"ReservationCapacityExceeded", "Your requested instances exceed the reservation.", soldOut},
 		{"InsufficientReservedInstanceCapacity", "", soldOut},
 		{"InsufficientFreeAddressesInSubnet", "There are not enough free addresses in subnet 'subnet-1'.", "full subnets [{subnet-1 b}] InsufficientFreeAddressesInSubnet"},
+		{"InsufficientCidrBlocks", "The specified subnet does not have enough free cidr blocks to satisfy the request.", "full subnets [{subnet-1 b}] InsufficientCidrBlocks"},
+		{"InvalidParameterValue", "There aren't sufficient free Ipv4 addresses or prefixes", "full subnets [{subnet-1 b}] InsufficientFreeAddressesInSubnet"},
 		{"MaxSpotInstanceCountExceeded", "Max spot instance count exceeded", soldOut + " SpotQuotaExceeded"},
 		{"VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit of 32 allows.", soldOut + " VCPULimitExceeded"},
 		{"MaxFleetCountExceeded", "", soldOut + " FleetQuotaExceeded"},
