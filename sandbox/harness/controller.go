@@ -191,6 +191,18 @@ func (c *Controller) Stop() error {
 	return c.err
 }
 
+// Freeze stops the process where it is (SIGSTOP) until [Controller.Thaw].
+func (c *Controller) Freeze() { c.send(syscall.SIGSTOP) }
+
+// Thaw lets a frozen process go on.
+func (c *Controller) Thaw() { c.send(syscall.SIGCONT) }
+
+func (c *Controller) send(s syscall.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.cmd.Process.Signal(s) // it may be ending
+}
+
 func (c *Controller) signal(s syscall.Signal) {
 	c.mu.Lock()
 	select {
