@@ -40,7 +40,7 @@ func Claim(np *karpv1.NodePool, n *plan.NewNode) *karpv1.NodeClaim {
 		Spec: karpv1.NodeClaimSpec{
 			Taints: template.Spec.Taints, StartupTaints: template.Spec.StartupTaints,
 			Requirements:           requirements(n),
-			Resources:              karpv1.ResourceRequirements{Requests: n.Requests},
+			Resources:              karpv1.ResourceRequirements{Requests: requests(n)},
 			NodeClassRef:           template.Spec.NodeClassRef,
 			TerminationGracePeriod: template.Spec.TerminationGracePeriod,
 			ExpireAfter:            template.Spec.ExpireAfter,
@@ -61,10 +61,24 @@ func annotations(np *karpv1.NodePool, n *plan.NewNode) map[string]string {
 	if workloads := backoff.LaunchedFor(pods); workloads != "" {
 		out[backoff.LaunchedForAnnotation] = workloads
 	}
-	if drivers := devices.Drivers(pods, n.Alternatives); len(drivers) > 0 {
-		out[lifecycle.DRADriversAnnotation] = strings.Join(drivers, ",")
+	drivers, resources := devices.Drivers(pods, n.Alternatives)
+	for key, list := range map[string][]string{lifecycle.DRADriversAnnotation: drivers, lifecycle.DeviceResourcesAnnotation: resources} {
+		if len(list) > 0 {
+			out[key] = strings.Join(list, ",")
+		}
 	}
 	out[lifecycle.PlannedAnnotation] = strings.Join([]string{key.Type, key.Zone, key.CapacityType}, "/")
+	return out
+}
+
+// requests are those that the cloud knows.
+func requests(n *plan.NewNode) corev1.ResourceList {
+	out := maps.Clone(n.Requests)
+	for i := range n.Alternatives {
+		for _, name := range n.Alternatives[i].Type.AsDevices {
+			delete(out, name)
+		}
+	}
 	return out
 }
 

@@ -151,8 +151,8 @@ func keys(c *snapshot.Claim, failed bool) []snapshot.Failure {
 		return []snapshot.Failure{{Template: t, Resource: lacked}}
 	}
 	out := []snapshot.Failure{{Template: t, OnlyImage: c.Image}}
-	for name := range c.Requests {
-		if !failed && requests(c, name) {
+	if !failed {
+		for name := range lifecycle.Wanted(c) {
 			out = append(out, snapshot.Failure{Template: t, Resource: name})
 		}
 	}
@@ -167,8 +167,8 @@ func keys(c *snapshot.Claim, failed bool) []snapshot.Failure {
 
 // requests reports whether a claim asks for some of a resource.
 func requests(c *snapshot.Claim, name corev1.ResourceName) bool {
-	q := c.Requests[name]
-	return !q.IsZero()
+	_, wanted := lifecycle.Wanted(c)[name]
+	return wanted
 }
 
 // offering is what the claim became, or was to become if it never did.

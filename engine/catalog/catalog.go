@@ -31,9 +31,11 @@ type Type struct {
 	// type takes; a driver that is missing has no known limit.
 	AttachLimits map[string]int64
 	// Devices are those that drivers of dynamic resource allocation are known to offer on a node
-	// of this type. Drivers is whose they are that a resource of Capacity counts.
-	Devices []Device
-	Drivers map[corev1.ResourceName][]string
+	// of this type. Drivers is whose they are that a resource of Capacity counts, and AsDevices are
+	// the extended resources of Capacity that the cloud does not know, but devices are.
+	Devices   []Device
+	Drivers   map[corev1.ResourceName][]string
+	AsDevices []corev1.ResourceName
 	// Image is what a machine of this type would be started from now, as the claim's
 	// status names it afterwards; empty if the cloud does not tell beforehand.
 	Image string

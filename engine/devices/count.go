@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,7 +41,7 @@ func NewCounter(s Selector) *Counter { return &Counter{selector: s, made: map[st
 func (c *Counter) Count(s *snapshot.Snapshot, o *Objects) *snapshot.Snapshot {
 	n := &count{
 		snap: s, objects: o, selector: c.selector, kinds: map[string]*kind{}, users: map[types.NamespacedName][]*snapshot.Pod{},
-		asks: map[*snapshot.Pod]*ask{}, byClass: map[*snapshot.Class]*ask{}, classes: map[string]*snapshot.Class{},
+		named: o.named(), ofPods: o.ofPods(), asks: map[*snapshot.Pod]*ask{}, byClass: map[*snapshot.Class]*ask{}, classes: map[string]*snapshot.Class{},
 	}
 	if n.readPods(); len(n.asks) == 0 {
 		return s
@@ -95,7 +96,12 @@ func (c *Counter) withTypes(p *snapshot.Pool, n *count) *snapshot.Pool {
 func withDevices(t *catalog.Type, h *host, dims []dimension) *catalog.Type {
 	out := *t
 	amounts, drivers := h.has(dims, func(int) bool { return false })
-	out.Capacity, out.Drivers = quantities(amounts), drivers
+	out.Capacity, out.Drivers, out.AsDevices = quantities(amounts), drivers, nil
+	for name := range amounts {
+		if _, known := t.Capacity[name]; !known && !strings.HasPrefix(string(name), snapshot.DevicePrefix) {
+			out.AsDevices = append(out.AsDevices, name)
+		}
+	}
 	for name, q := range t.Capacity {
 		out.Capacity[name] = q
 	}
@@ -116,7 +122,10 @@ type count struct {
 	kinds    map[string]*kind
 	// users are the pods of each claim that they name themselves, those without a node first, by
 	// name.
-	users   map[types.NamespacedName][]*snapshot.Pod
+	users map[types.NamespacedName][]*snapshot.Pod
+	// named and ofPods are about devices that pods get by the name of an extended resource.
+	named   map[corev1.ResourceName]*resourcev1.DeviceClass
+	ofPods  map[types.UID]*resourcev1.ResourceClaim
 	asks    map[*snapshot.Pod]*ask
 	byClass map[*snapshot.Class]*ask
 	// classes memoises what classes become, by key.
@@ -138,6 +147,8 @@ type ask struct {
 	terms []requirement.Set
 	// left are the claims that cannot be counted.
 	left []snapshot.DeviceClaim
+	// met are the extended resources for which the pod has its devices while it is being bound.
+	met []corev1.ResourceName
 }
 
 // pods are those whose claims matter.
@@ -162,7 +173,7 @@ func (c *count) pods(do func(*snapshot.Pod)) {
 func (c *count) readPods() {
 	var claiming []*snapshot.Pod
 	c.pods(func(p *snapshot.Pod) {
-		if len(p.Class.Devices) == 0 {
+		if len(p.Class.Devices) == 0 && !slices.ContainsFunc(p.Class.Requests, c.byName) {
 			return
 		}
 		claiming = append(claiming, p)
@@ -178,10 +189,13 @@ func (c *count) readPods() {
 	}
 }
 
+// byName reports whether a resource that a pod asks for stands for devices of a class.
+func (c *count) byName(r snapshot.Amount) bool { return c.named[r.Name] != nil && !r.Quantity.IsZero() }
+
 // ask works out what a pod claims, once for each class whose pods have claims of their own that
 // are still to be allocated.
 func (c *count) ask(p *snapshot.Pod) *ask {
-	alike := true
+	alike := c.ofPods[p.UID] == nil
 	for i, d := range p.Class.Devices {
 		alike = alike && d.Template && !c.allocated(p, i)
 	}
@@ -195,10 +209,26 @@ func (c *count) ask(p *snapshot.Pod) *ask {
 			a.left = append(a.left, d)
 		}
 	}
+	c.readResources(p, a)
 	if alike {
 		c.byClass[p.Class] = a
 	}
 	return a
+}
+
+// readResources adds the devices that a pod asks for by name. A pod that is being bound has them.
+func (c *count) readResources(p *snapshot.Pod, to *ask) {
+	special := c.ofPods[p.UID]
+	binding := special != nil && special.Status.Allocation != nil && p.Spec.NodeName == "" && to.pin(p.Class, special.Status.Allocation) == nil
+	for _, r := range p.Class.Requests {
+		switch {
+		case !c.byName(r):
+		case binding:
+			to.met = append(to.met, r.Name)
+		default:
+			c.readResource(r, to.asked)
+		}
+	}
 }
 
 // readClaim adds the i-th claim of a pod to what it asks for.

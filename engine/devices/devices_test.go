@@ -130,7 +130,7 @@ func TestDevicesOfNodesAndTypesAreResources(t *testing.T) {
 			t.Errorf("%s asks for %v and %v, want %s", out.Pending[i].Name, got, out.Pending[i].Class.Devices, want)
 		}
 	}
-	if got := Drivers(out.Pending[:1], []catalog.Choice{{Type: out.Pools[0].Types[0]}}); !slices.Equal(got, []string{"d"}) {
+	if got, _ := Drivers(out.Pending[:1], []catalog.Choice{{Type: out.Pools[0].Types[0]}}); !slices.Equal(got, []string{"d"}) {
 		t.Errorf("drivers %v", got)
 	}
 	if again := counter.Count(s, o); &again.Pools[0].Types[0] != &out.Pools[0].Types[0] {
@@ -304,10 +304,10 @@ func TestAClaimOfOnePod(t *testing.T) {
 // Of more kinds than can be counted exactly each counts, and all together.
 func TestManyKindsOnCommonDevices(t *testing.T) {
 	h := &host{devices: []*catalog.Device{{Driver: "d"}}, selected: map[string][]bool{}}
-	var kinds []string
+	kinds := map[string]*kind{}
 	for i := range mostJoint + 1 {
-		kinds = append(kinds, fmt.Sprint("k", i))
-		h.selected[kinds[i]] = []bool{true}
+		words := fmt.Sprint("k", i)
+		kinds[words], h.selected[words] = &kind{}, []bool{true}
 	}
 	if got := len(dimensions(kinds, []*host{h})); got != mostJoint+2 {
 		t.Errorf("%d resources for %d kinds", got, len(kinds))
@@ -381,9 +381,10 @@ func TestResourcesSayWhatCanBeAllocated(t *testing.T) {
 	const seed = 7
 	random := rand.New(rand.NewPCG(seed, seed))
 	for range 2000 {
-		kinds := make([]string, 1+random.IntN(mostJoint))
+		kinds, all := make([]string, 1+random.IntN(mostJoint)), map[string]*kind{}
 		for i := range kinds {
 			kinds[i] = fmt.Sprint("k", i)
+			all[kinds[i]] = &kind{}
 		}
 		h := &host{devices: make([]*catalog.Device, random.IntN(7)), selected: map[string][]bool{}}
 		for i := range h.devices {
@@ -400,10 +401,10 @@ func TestResourcesSayWhatCanBeAllocated(t *testing.T) {
 			wanted[k]++
 			requests = append(requests, k)
 		}
-		dims := dimensions(kinds, []*host{h})
+		dims := dimensions(all, []*host{h})
 		has, _ := h.has(dims, func(int) bool { return false })
 		fits := true
-		for name, n := range asksFor(wanted, dims) {
+		for name, n := range asksFor(wanted, dims, nil) {
 			fits = fits && n <= has[name]
 		}
 		if want := allocates(h, requests, map[int]bool{}); fits != want {
@@ -476,7 +477,7 @@ func TestWhatIsLearnedComesFirst(t *testing.T) {
 	}
 	without := *out.Pools[0].Types[0]
 	without.Drivers = map[corev1.ResourceName][]string{anyGPU: {"other"}}
-	if got := Drivers(out.Pending, []catalog.Choice{{Type: out.Pools[0].Types[0]}, {Type: &without}}); !slices.Equal(got, []string{"other"}) {
+	if got, _ := Drivers(out.Pending, []catalog.Choice{{Type: out.Pools[0].Types[0]}, {Type: &without}}); !slices.Equal(got, []string{"other"}) {
 		t.Errorf("drivers of whichever it becomes: %v", got)
 	}
 }

@@ -25,9 +25,9 @@ const mostJoint = 5
 // dimensions are the resources that count devices of some kinds. Claims can all be satisfied if
 // for each set of kinds as many devices are selected by one of them as are asked for through them
 // (Hall's theorem), and only kinds that select common devices have to be looked at together.
-func dimensions(kinds []string, hosts []*host) []dimension {
+func dimensions(kinds map[string]*kind, hosts []*host) []dimension {
 	var out []dimension
-	for _, joint := range overlapping(kinds, hosts) {
+	for _, joint := range overlapping(slices.Sorted(maps.Keys(kinds)), hosts) {
 		sets := subsets(joint)
 		if len(joint) > mostJoint {
 			sets = [][]string{joint}
@@ -36,7 +36,11 @@ func dimensions(kinds []string, hosts []*host) []dimension {
 			}
 		}
 		for _, set := range sets {
-			out = append(out, dimension{corev1.ResourceName(snapshot.DevicePrefix + strings.Join(set, " or ")), set})
+			d := dimension{corev1.ResourceName(snapshot.DevicePrefix + strings.Join(set, " or ")), set}
+			if r := kinds[set[0]].resource; r != "" && len(set) == 1 {
+				d.name = r
+			}
+			out = append(out, d)
 		}
 	}
 	return out
@@ -76,14 +80,25 @@ type host struct {
 	devices []*catalog.Device
 	// selected are the devices of each kind.
 	selected map[string][]bool
+	// plugged is how much a device plugin offers of the extended resources among the kinds. Where it
+	// offers any, kube-scheduler takes no devices for them.
+	plugged map[string]int64
 }
 
 func newHost(list []*catalog.Device, kinds map[string]*kind, selector Selector) *host {
-	h := &host{list, make(map[string][]bool, len(kinds))}
+	h := &host{list, make(map[string][]bool, len(kinds)), map[string]int64{}}
 	for words, k := range kinds {
 		h.selected[words] = k.of(list, selector)
 	}
 	return h
+}
+
+// plug counts what a device plugin offers of one kind.
+func (h *host) plug(k *kind, offers corev1.ResourceList) {
+	if n := offers[k.resource]; k.resource != "" && n.Value() > 0 {
+		h.plugged[k.words] = n.Value()
+		clear(h.selected[k.words])
+	}
 }
 
 // meets reports whether a kind selects a device that one of a set selects.
@@ -107,25 +122,31 @@ func (h *host) has(dims []dimension, taken func(i int) bool) (amounts map[corev1
 	amounts, drivers = map[corev1.ResourceName]int64{}, map[corev1.ResourceName][]string{}
 	for _, d := range dims {
 		of := map[string]bool{}
+		for _, k := range d.kinds {
+			if n := h.plugged[k]; n > 0 && len(d.kinds) > 1 { // alone it is among the resources already
+				amounts[d.name] += n
+			}
+		}
 		for i, x := range h.devices {
 			if h.chosen(d.kinds, i) && !taken(i) {
 				amounts[d.name]++
 				of[x.Driver] = true
 			}
 		}
-		if len(of) > 0 && len(d.kinds) == 1 {
+		if len(d.kinds) == 1 && (len(of) > 0 || string(d.name) == d.kinds[0]) {
 			drivers[d.name] = slices.Sorted(maps.Keys(of))
 		}
 	}
 	return amounts, drivers
 }
 
-// asksFor is how much of each dimension is asked for.
-func asksFor(a asked, dims []dimension) map[corev1.ResourceName]int64 {
+// asksFor is how much of each dimension is asked for, but for what a host, which may be nil, has
+// of a device plugin.
+func asksFor(a asked, dims []dimension, on *host) map[corev1.ResourceName]int64 {
 	out := map[corev1.ResourceName]int64{}
 	for _, d := range dims {
 		for _, k := range d.kinds {
-			if a[k] > 0 {
+			if a[k] > 0 && (on == nil || on.plugged[k] == 0) {
 				out[d.name] += a[k]
 			}
 		}

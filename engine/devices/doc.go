@@ -6,6 +6,7 @@
 //	request.go    what a claim asks for, and what of that cannot be counted
 //	dimension.go  which resources are needed to count devices that several requests select
 //	count.go      a snapshot with these resources
+//	hosts.go      what nodes and instance types have of them
 //
 // Which devices a node that does not exist yet will have is learned from the nodes of its
 // instance type that do, driver by driver, else told by the cloud.

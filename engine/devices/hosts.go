@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -16,13 +17,22 @@ func (c *count) readHosts() {
 	c.devices, c.taken = c.objects.onNodes(), c.objects.allocated()
 	c.onNode, c.ofType = map[string]*host{}, map[string]*host{}
 	var all []*host
-	for _, name := range slices.Sorted(maps.Keys(c.devices)) {
+	for _, n := range c.snap.Nodes {
+		if n.Object == nil {
+			continue
+		}
 		var list []*catalog.Device
-		for _, d := range c.devices[name] {
+		for _, d := range c.devices[n.Object.Name] {
 			list = append(list, d.Device)
 		}
-		c.onNode[name] = newHost(list, c.kinds, c.selector)
-		all = append(all, c.onNode[name])
+		h := newHost(list, c.kinds, c.selector)
+		for _, k := range c.kinds {
+			h.plug(k, n.Object.Status.Allocatable)
+		}
+		if len(h.devices)+len(h.plugged) > 0 {
+			c.onNode[n.Object.Name] = h
+			all = append(all, h)
+		}
 	}
 	learned := c.learned()
 	for _, p := range c.snap.Pools {
@@ -30,13 +40,19 @@ func (c *count) readHosts() {
 			if c.ofType[t.Name] != nil {
 				continue
 			}
-			if list := known(t, learned[t.Name]); len(list) > 0 {
-				c.ofType[t.Name] = newHost(list, c.kinds, c.selector)
-				all = append(all, c.ofType[t.Name])
+			h := newHost(known(t, learned[t.Name]), c.kinds, c.selector)
+			for words, k := range c.kinds {
+				if !slices.Contains(h.selected[words], true) {
+					h.plug(k, t.Capacity)
+				}
+			}
+			if len(h.devices)+len(h.plugged) > 0 {
+				c.ofType[t.Name] = h
+				all = append(all, h)
 			}
 		}
 	}
-	c.dims = dimensions(slices.Sorted(maps.Keys(c.kinds)), all)
+	c.dims = dimensions(c.kinds, all)
 }
 
 // learned are the devices of each driver on nodes of each instance type: those of the node that
@@ -93,7 +109,7 @@ func (c *count) node(n *snapshot.Node) *snapshot.Node {
 		out.Pods[i] = c.pod(p)
 		// What pods that run have is no longer free, and is taken off once more as their requests.
 		if a := c.asks[p]; a != nil && ready && !p.Terminal() {
-			for name, q := range asksFor(a.asked, c.dims) {
+			for name, q := range asksFor(a.asked, c.dims, c.onNode[n.Object.Name]) {
 				amounts[name] += q
 			}
 		}
@@ -159,7 +175,11 @@ func (c *count) pod(p *snapshot.Pod) *snapshot.Pod {
 }
 
 func (c *count) class(from *snapshot.Class, a *ask) *snapshot.Class {
-	to := from.WithDevices(quantities(asksFor(a.asked, c.dims)), a.terms, a.left)
+	amounts := asksFor(a.asked, c.dims, nil)
+	for _, name := range a.met {
+		amounts[name] = 0
+	}
+	to := from.WithDevices(quantities(amounts), a.terms, a.left)
 	if same := c.classes[to.Key]; same != nil {
 		return same
 	}
@@ -179,15 +199,24 @@ func (c *count) buffer(b *snapshot.Buffer) *snapshot.Buffer {
 	return &out
 }
 
-// Drivers are those whose devices the pods of a new machine need, by name: on whichever of the
-// types that it may become.
-func Drivers(pods []*snapshot.Pod, alternatives []catalog.Choice) []string {
+// Drivers are those whose devices the pods of a new machine claim, by name: on whichever of the
+// types that it may become. Resources are the extended resources that pods ask for and that may
+// be devices, as resource=driver, or alone while no driver is known.
+func Drivers(pods []*snapshot.Pod, alternatives []catalog.Choice) (drivers, resources []string) {
 	var out []string
 	for i, of := range alternatives {
 		needed := map[string]bool{}
 		for _, p := range pods {
 			for _, a := range p.Class.Requests {
-				for _, driver := range of.Type.Drivers[a.Name] {
+				list, backed := of.Type.Drivers[a.Name]
+				claimed := strings.HasPrefix(string(a.Name), snapshot.DevicePrefix)
+				if backed && !claimed && len(list) == 0 {
+					needed[string(a.Name)] = true
+				}
+				for _, driver := range list {
+					if !claimed {
+						driver = string(a.Name) + "=" + driver
+					}
 					needed[driver] = true
 				}
 			}
@@ -197,5 +226,12 @@ func Drivers(pods []*snapshot.Pod, alternatives []catalog.Choice) []string {
 		}
 		out = slices.DeleteFunc(out, func(driver string) bool { return !needed[driver] })
 	}
-	return out
+	for _, of := range out {
+		if strings.Contains(of, "/") { // as extended resources have, and drivers do not
+			resources = append(resources, of)
+		} else {
+			drivers = append(drivers, of)
+		}
+	}
+	return drivers, resources
 }

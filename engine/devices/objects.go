@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
@@ -19,14 +21,42 @@ type Objects struct {
 }
 
 // Published reports whether a driver has a pool of which all slices of the newest generation
-// are there.
+// are there; with an empty name, whether any has.
 func Published(driver string, list []*resourcev1.ResourceSlice) bool {
 	for of := range completePools(list) {
-		if of.driver == driver {
+		if driver == "" || of.driver == driver {
 			return true
 		}
 	}
 	return false
+}
+
+// named are the classes of which pods get devices by the name of an extended resource. Of several
+// with one name kube-scheduler takes the newest, then the first by name.
+func (o *Objects) named() map[corev1.ResourceName]*resourcev1.DeviceClass {
+	out := map[corev1.ResourceName]*resourcev1.DeviceClass{}
+	for _, c := range o.Classes {
+		out[corev1.ResourceName(resourcev1.ResourceDeviceClassPrefix+c.Name)] = c
+		if c.Spec.ExtendedResourceName == nil {
+			continue
+		}
+		name := corev1.ResourceName(*c.Spec.ExtendedResourceName)
+		if other := out[name]; other == nil || cmp.Or(other.CreationTimestamp.Compare(c.CreationTimestamp.Time), cmp.Compare(c.Name, other.Name)) < 0 {
+			out[name] = c
+		}
+	}
+	return out
+}
+
+// ofPods are the claims that kube-scheduler makes for extended resources, by the UID of their pod.
+func (o *Objects) ofPods() map[types.UID]*resourcev1.ResourceClaim {
+	out := map[types.UID]*resourcev1.ResourceClaim{}
+	for _, c := range o.Claims {
+		if owner := metav1.GetControllerOf(c); owner != nil && c.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "true" {
+			out[owner.UID] = c
+		}
+	}
+	return out
 }
 
 // pool is a driver's pool of devices.

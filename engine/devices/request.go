@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
+	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
 // Selector evaluates the CEL expressions of device classes and requests.
@@ -25,6 +27,8 @@ type kind struct {
 	words string
 	// selectors are those of the class, then the request's own: a device has to satisfy all.
 	selectors []string
+	// resource is the extended resource by which pods ask for the class, empty for claims.
+	resource corev1.ResourceName
 	// alike is an attribute in which all devices of one claim have to agree, empty for none.
 	alike resourcev1.FullyQualifiedName
 }
@@ -100,6 +104,17 @@ func (c *count) readRequest(r *resourcev1.DeviceRequest, constraints []*resource
 	c.kinds[k.words] = k
 	to[k.words] += n
 	return nil
+}
+
+// readResource adds devices that a pod asks for by the name of an extended resource. Of a class
+// that cannot be read there are none.
+func (c *count) readResource(r snapshot.Amount, to asked) {
+	k := &kind{words: string(r.Name), resource: r.Name}
+	if of, err := c.expressions(c.named[r.Name].Spec.Selectors); err == nil {
+		k.selectors = of
+		c.kinds[k.words] = k
+		to[k.words] += r.Quantity.Value()
+	}
 }
 
 // expressions are the selectors that are written in CEL, which all are so far.

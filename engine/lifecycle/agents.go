@@ -22,25 +22,49 @@ import (
 // claim's pods use.
 const DRADriversAnnotation = "karpenter.sh/requested-dra-drivers"
 
+// DeviceResourcesAnnotation lists, separated by commas, extended resources of the claim's pods that
+// a driver may offer as devices, as resource=driver or, where it is not known, without the driver.
+const DeviceResourcesAnnotation = "millwright.dev/device-resources"
+
 // resources is closed by the first resource, by name, that the claim asks for and
-// the Node does not have.
+// the Node has neither of a device plugin nor as devices.
 func resources(v View, node *corev1.Node) Gate {
-	for _, name := range slices.Sorted(maps.Keys(v.Claim.Requests)) {
-		want, have := v.Claim.Requests[name], node.Status.Allocatable[name]
-		if !want.IsZero() && have.IsZero() {
-			actor := DevicePlugin
-			if !strings.Contains(string(name), "/") {
-				actor = Kubelet
-			}
-			return closed(GateResources, registeredAt(v, node), plan.Reason{Code: plan.ResourceNotRegistered, Want: string(name)}, Next{Actor: actor})
+	drivers := Wanted(v.Claim)
+	for _, name := range slices.Sorted(maps.Keys(drivers)) {
+		have := node.Status.Allocatable[name]
+		if !have.IsZero() || slices.ContainsFunc(drivers[name], func(driver string) bool { return devices.Published(driver, v.Slices) }) {
+			continue
 		}
+		actor := DevicePlugin
+		if !strings.Contains(string(name), "/") {
+			actor = Kubelet
+		}
+		return closed(GateResources, registeredAt(v, node), plan.Reason{Code: plan.ResourceNotRegistered, Want: string(name)}, Next{Actor: actor})
 	}
 	return Gate{Name: GateResources, Open: true}
 }
 
+// Wanted are the resources that a claim's Node is to have, each with the drivers that may offer it
+// as devices, one of them empty if any may.
+func Wanted(c *snapshot.Claim) map[corev1.ResourceName][]string {
+	out := map[corev1.ResourceName][]string{}
+	for name, q := range c.Requests {
+		if !q.IsZero() {
+			out[name] = nil
+		}
+	}
+	if listed := c.Annotations[DeviceResourcesAnnotation]; listed != "" {
+		for entry := range strings.SplitSeq(listed, ",") {
+			name, driver, _ := strings.Cut(entry, "=")
+			out[corev1.ResourceName(name)] = append(out[corev1.ResourceName(name)], driver)
+		}
+	}
+	return out
+}
+
 // AwaitsDevices reports whether a claim's machine waits for ResourceSlices.
 func AwaitsDevices(c *snapshot.Claim) bool {
-	return c.Annotations[DRADriversAnnotation] != "" && !c.Is(snapshot.Initialized)
+	return c.Annotations[DRADriversAnnotation]+c.Annotations[DeviceResourcesAnnotation] != "" && !c.Is(snapshot.Initialized)
 }
 
 // draDrivers is closed while a driver that the claim lists lacks slices.

@@ -164,6 +164,8 @@ func (w *world) claim(t *testing.T, c storytest.Command) {
 			claim.Annotations[lifecycle.PlannedAnnotation] = v
 		case "drivers":
 			claim.Annotations[lifecycle.DRADriversAnnotation] = v
+		case "device-resources":
+			claim.Annotations[lifecycle.DeviceResourcesAnnotation] = v
 		case "taint":
 			claim.Taints = append(claim.Taints, taint(t, v))
 		case "startup-taint":

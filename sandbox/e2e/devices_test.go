@@ -64,14 +64,26 @@ spec:
       containers: [{name: main, image: example.com/train, resources: {requests: {cpu: 100m, memory: 100Mi}, claims: [{name: gpu}]}}]
 `
 
-// Pods that claim devices get machines that have them, as many as their devices are enough for;
-// the machines take work once the driver has published, and those whose devices are claimed no longer go.
 func TestClaimedDevicesCount(t *testing.T) {
 	t.Parallel()
+	devicesCount(t, gpuWorkload, "driver gpu.example.com")
+}
+
+func TestDevicesCountByTheNameOfAnExtendedResource(t *testing.T) {
+	t.Parallel()
+	workload := strings.Replace(gpuWorkload, "spec:\n  selectors:", "spec:\n  extendedResourceName: example.com/gpu\n  selectors:", 1)
+	workload = strings.Replace(workload, "      resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]\n", "", 1)
+	devicesCount(t, strings.Replace(workload, "memory: 100Mi}, claims: [{name: gpu}]}", `memory: 100Mi, example.com/gpu: "1"}, limits: {example.com/gpu: "1"}}`, 1), "no example.com/gpu")
+}
+
+// Pods that ask for devices get machines that have them, as many as their devices are enough for;
+// the machines take work once the driver has published, and those whose devices nobody asks for go.
+func devicesCount(t *testing.T, workload, awaited string) {
+	t.Helper()
 	c := newCluster(t)
 	types := filepath.Join(c.dir, "types.json")
 	c.must(os.WriteFile(types, []byte(gpuTypes), 0o600))
-	c.manifests(class + binding("millwright-devices") + "---" + gpuWorkload)
+	c.manifests(class + binding("millwright-devices") + "---" + workload)
 	c.run([]string{"IGNORE_DRA_REQUESTS=false"}, "--provider", "kwok", "--instance-types", types)
 	claimsOf := func(n int) func() error {
 		return func() error {
@@ -85,9 +97,9 @@ func TestClaimedDevicesCount(t *testing.T) {
 	c.eventually(patience, func() error {
 		for _, claim := range c.claims() {
 			if !slices.ContainsFunc(conditionsOf(&claim), func(x claimCondition) bool {
-				return x.kind == "Initialized" && strings.Contains(x.message, "gpu.example.com")
+				return x.kind == "Initialized" && strings.Contains(x.message, awaited)
 			}) {
-				return fmt.Errorf("%s does not wait for the driver: %v", claim.GetName(), conditionsOf(&claim))
+				return fmt.Errorf("%s does not wait: %v", claim.GetName(), conditionsOf(&claim))
 			}
 		}
 		return nil
