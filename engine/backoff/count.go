@@ -81,12 +81,12 @@ func count(failures []snapshot.Failure, c *snapshot.Claim) []snapshot.Failure {
 }
 
 // failure is why and when a claim's machine failed, zero if it has not: when it was given up, or
-// kept without pods.
+// kept although it had failed.
 func failure(c *snapshot.Claim) (reason lifecycle.DeleteReason, at time.Time) {
 	if reason = lifecycle.DeleteReason(c.Annotations[lifecycle.GivenUpAnnotation]); reason.Failure() {
 		return reason, c.Deleted
 	}
-	return lifecycle.InitializationTimedOut, lifecycle.Retained(c)
+	return lifecycle.InitializationTimedOut, lifecycle.Kept(c)
 }
 
 func cloned(failures []snapshot.Failure) []snapshot.Failure {
@@ -143,7 +143,7 @@ func tell(f *snapshot.Failure, became string) {
 // keys are what a claim may have in common with others. One that failed for want of a resource
 // says nothing of pods that do not request it, and one that got ready has all that it requests.
 func keys(c *snapshot.Claim, failed bool) []snapshot.Failure {
-	t, lacked := c.Annotations[TemplateAnnotation], corev1.ResourceName(c.Annotations[lifecycle.LackedAnnotation])
+	t, lacked := c.Annotations[TemplateAnnotation], corev1.ResourceName(c.Annotations[snapshot.LackedAnnotation])
 	switch {
 	case t == "":
 		return nil
@@ -192,7 +192,7 @@ func ready(c *snapshot.Claim) time.Time {
 }
 
 func ended(c *snapshot.Claim) time.Time {
-	for _, at := range []time.Time{c.Deleted, lifecycle.Retained(c)} {
+	for _, at := range []time.Time{c.Deleted, lifecycle.Kept(c)} {
 		if !at.IsZero() {
 			return at
 		}

@@ -199,8 +199,11 @@ func TestMachinesWithoutTheResourceThatTheyWereLaunchedForEndAlthoughOthersOfThe
 // Of the types that are said to have a resource some may not: a controller does not know them yet.
 func TestATypeWhoseNodesLackAResourceGivesWayToOthers(t *testing.T) {
 	eightCores := func(t *catalog.Type) bool { return t.Capacity.Cpu().Value() == 8 }
-	for last := range 4 {
-		r := newLackingRig(t)
+	for i := range 8 {
+		r, last := newLackingRig(t), i%4
+		if i >= 4 {
+			r.onTimeout, r.pool.Policy.Initialization.Backoff.Failures = snapshot.Alert, 5 // those that are kept hold trials up
+		}
 		r.pool.Types = slices.DeleteFunc(r.pool.Types, func(t *catalog.Type) bool { return !eightCores(t) })[:4]
 		r.only = r.pool.Types[last].Name
 		for workload := range 3 { // the later ones go by what is known
@@ -213,7 +216,7 @@ func TestATypeWhoseNodesLackAResourceGivesWayToOthers(t *testing.T) {
 		if n := len(r.withBranch); len(r.pending) > 0 || n > 4+2 {
 			t.Errorf("%d pods wait, after %d machines of 4 types, at %v", len(r.pending), n, r.withBranch)
 		}
-		if r.now = r.now.Add(3 * time.Hour); len(backoff.Recover(r.pool, r.nodes, r.now)) > 0 {
+		if r.now = r.now.Add(3 * time.Hour); r.onTimeout != snapshot.Alert && len(backoff.Recover(r.pool, r.nodes, r.now)) > 0 {
 			t.Errorf("three hours later it is still known: %+v", r.pool.Failures)
 		}
 	}
@@ -221,8 +224,17 @@ func TestATypeWhoseNodesLackAResourceGivesWayToOthers(t *testing.T) {
 
 // Those that are kept are trials enough.
 func TestNoFurtherMachineIsLaunchedWhileThreeAreKeptWithoutPods(t *testing.T) {
+	testNoFurther(t, snapshot.Retain)
+}
+
+func TestNoFurtherMachineIsLaunchedWhileThreeAreOnlyToldOf(t *testing.T) {
+	testNoFurther(t, snapshot.Alert)
+}
+
+func testNoFurther(t *testing.T, onTimeout snapshot.Consequence) {
+	t.Helper()
 	r := newLackingRig(t)
-	r.onTimeout = snapshot.Retain
+	r.onTimeout = onTimeout
 	r.wantBranch("secured")
 	r.want("web", nil)
 	for range 60 {

@@ -185,11 +185,11 @@ func oldestOf(pods []*snapshot.Pod) map[string]*snapshot.Pod {
 	return out
 }
 
-// judged reports whether it can turn out now that a machine is not used. One that is retained is
-// kept from its pods, and counts as failed.
+// judged reports whether it can turn out now that a machine is not used. One that is kept
+// although it has failed counts as that.
 func judged(n *snapshot.Node, now time.Time) bool {
 	return n.Claim != nil && !n.Deleting() && n.Registered() && n.Claim.Is(snapshot.Registered) &&
-		now.Sub(n.Claim.Conditions[snapshot.Registered].Since) < judgedFor && lifecycle.Retained(n.Claim).IsZero()
+		now.Sub(n.Claim.Conditions[snapshot.Registered].Since) < judgedFor && lifecycle.Kept(n.Claim).IsZero()
 }
 
 // UnusedOf reads what is recorded on a claim.

@@ -43,7 +43,7 @@ func initialize(v View) Step {
 			s.Node.RemoveTaints = []corev1.Taint{NotInitialized}
 		}
 	}
-	for _, key := range []string{snapshot.RetainedAnnotation, LackedAnnotation} {
+	for _, key := range []string{snapshot.RetainedAnnotation, snapshot.LackedAnnotation} {
 		if v.Claim.Annotations[key] != "" {
 			s.annotate(key, "")
 		}
@@ -109,7 +109,7 @@ func (s *Step) act(v View, node *corev1.Node, g *Gate) {
 	switch {
 	case g.Next.Then == GiveUp && s.Delete == "":
 		s.Delete = InitializationTimedOut
-		s.lacks()
+		s.lacks(v)
 		if g.Reason.Code == plan.StaleUninitializedTaint {
 			s.Delete = StaleTaint
 		}
@@ -120,17 +120,19 @@ func (s *Step) act(v View, node *corev1.Node, g *Gate) {
 		}
 		if v.Claim.Annotations[snapshot.RetainedAnnotation] == "" {
 			s.annotate(snapshot.RetainedAnnotation, v.Now.UTC().Format(time.RFC3339))
-			s.lacks()
+			s.lacks(v)
 		}
+	case g.Next.Then == Alert:
+		s.lacks(v)
 	case g.Next.Then == RemoveTaint:
 		s.change(v).RemoveTaints = []corev1.Taint{Uninitialized}
 	}
 }
 
 // lacks names the resource that the machine waits for first, if it is one.
-func (s *Step) lacks() {
-	if b := s.Blocker(); b.Name == GateResources {
-		s.annotate(LackedAnnotation, b.Reason.Want)
+func (s *Step) lacks(v View) {
+	if b := s.Blocker(); b.Name == GateResources && v.Claim.Annotations[snapshot.LackedAnnotation] != b.Reason.Want {
+		s.annotate(snapshot.LackedAnnotation, b.Reason.Want)
 	}
 }
 

@@ -128,9 +128,14 @@ func Retained(c *snapshot.Claim) time.Time {
 	return since
 }
 
-// LackedAnnotation names, on a claim that is given up or kept without pods because its Node does
-// not have a resource that the claim requests, the resource.
-const LackedAnnotation = "millwright.dev/lacked-resource"
+// Kept is since when a machine that has failed is kept, zero if it is not: it is retained, or is
+// only told of and lacks a resource.
+func Kept(c *snapshot.Claim) time.Time {
+	if said := c.Conditions[snapshot.Initialized]; c.Annotations[snapshot.LackedAnnotation] != "" && said.Status == corev1.ConditionFalse {
+		return said.Since
+	}
+	return Retained(c)
+}
 
 // Failure reports whether the reason says something against the machine, its image
 // or its configuration, so that another like it may fail as well.

@@ -112,6 +112,10 @@ const NotInitializedTaint = "millwright.dev/not-initialized"
 // initialized in time, since when, as RFC 3339.
 const RetainedAnnotation = "millwright.dev/retained"
 
+// LackedAnnotation names, on a claim whose machine was not initialized in time because its Node does
+// not have a resource that the claim requests, the resource.
+const LackedAnnotation = "millwright.dev/lacked-resource"
+
 // UnregisteredTaint is the key of the taint with which a machine joins the cluster.
 const UnregisteredTaint = "karpenter.sh/unregistered"
 
@@ -145,8 +149,8 @@ func OfReadiness(t corev1.Taint) bool {
 }
 
 // Allocatable is what pods can request on the node. Until it is initialized,
-// the claim's estimate stands in for what the Node does not report yet; until
-// it is launched, only what the claim requests is certain. The caller must not
+// the claim's estimate stands in for what the Node does not report yet, but for
+// a resource that it was to have by now; until it is launched, only what the claim requests is certain. The caller must not
 // modify the map.
 func (n *Node) Allocatable() corev1.ResourceList {
 	out := n.amounts(func(s *corev1.NodeStatus) corev1.ResourceList { return s.Allocatable }, func(c *Claim) corev1.ResourceList { return c.Allocatable })
@@ -156,7 +160,18 @@ func (n *Node) Allocatable() corev1.ResourceList {
 	with := make(corev1.ResourceList, len(out)+len(n.Devices))
 	maps.Copy(with, out)
 	maps.Copy(with, n.Devices)
+	if _, there := out[n.lacked()]; !there {
+		delete(with, n.lacked())
+	}
 	return with
+}
+
+// lacked is a resource that the Node was to have by now.
+func (n *Node) lacked() corev1.ResourceName {
+	if n.Claim == nil || n.Initialized() {
+		return ""
+	}
+	return corev1.ResourceName(n.Claim.Annotations[LackedAnnotation])
 }
 
 // Capacity is the size of the machine, known like its Allocatable.
@@ -179,6 +194,7 @@ func (n *Node) amounts(ofNode func(*corev1.NodeStatus) corev1.ResourceList, ofCl
 	if n.Object == nil {
 		return out
 	}
+	delete(out, n.lacked())
 	for name, q := range ofNode(&n.Object.Status) {
 		if !q.IsZero() {
 			out[name] = q
