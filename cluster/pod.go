@@ -17,7 +17,8 @@ import (
 
 func (s *Store) putPod(pod *corev1.Pod) {
 	k := key(pod)
-	if old, ok := s.pods[k]; !mayWait(pod) || ok && old.UID != pod.UID {
+	old, ok := s.pods[k]
+	if !mayWait(pod) || ok && old.UID != pod.UID {
 		s.forgetPlanned(pod)
 	}
 	s.dropPod(k)
@@ -26,6 +27,7 @@ func (s *Store) putPod(pod *corev1.Pod) {
 		return
 	}
 	wrapped := s.wrap(pod)
+	s.classes.Follow(wrapped, old)
 	s.pods[k] = wrapped
 	s.spreads.Put(pod)
 	s.daemonSets.putPod(wrapped)

@@ -169,9 +169,7 @@ func (c *count) pod(p *snapshot.Pod) *snapshot.Pod {
 	if a == nil {
 		return p
 	}
-	out := *p
-	out.Class = c.class(p.Class, a)
-	return &out
+	return p.In(func(from *snapshot.Class) *snapshot.Class { return c.class(from, a) })
 }
 
 func (c *count) class(from *snapshot.Class, a *ask) *snapshot.Class {

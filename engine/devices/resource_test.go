@@ -121,3 +121,25 @@ func TestTheNewestClassOfANameCounts(t *testing.T) {
 		t.Errorf("class %s", got)
 	}
 }
+
+// A pod that was resized in place and is planned for another node asks for its devices there, too.
+func TestAPodThatWasResizedTakesItsDevicesAlong(t *testing.T) {
+	var classes snapshot.Classes
+	s, o := byName()
+	created := asking(&classes, "x", "n", exampleGPU)
+	classes.Follow(created, nil)
+	smaller := created.Pod.DeepCopy()
+	created.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("2")
+	created = classes.Pod(created.Pod)
+	classes.Follow(created, nil)
+	claim := "any"
+	smaller.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimTemplateName: &claim}}
+	p := classes.Pod(smaller)
+	classes.Follow(p, created)
+	s.Nodes[0].Pods = []*snapshot.Pod{p}
+	again := NewCounter(plain{}).Count(s, o).Nodes[0].Pods[0].Again().Class
+	cpu, gpu := again.Requests.Get(corev1.ResourceCPU), again.Requests.Get(anyGPU)
+	if cpu.Value() != 2 || gpu.Value() != 1 || len(again.Devices) > 0 {
+		t.Errorf("it asks for %s CPUs and %s devices, %v left", cpu.String(), gpu.String(), again.Devices)
+	}
+}

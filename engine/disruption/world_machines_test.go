@@ -170,7 +170,7 @@ func (w *world) pod(name string, words []string) {
 	namespace, name, _ := strings.Cut(name, "/")
 	start := metav1.NewTime(noon.Add(-10 * time.Minute))
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{}}, Status: corev1.PodStatus{StartTime: &start}}
-	at, untried := "", false
+	at, untried, created := "", false, ""
 	for key, value := range pairs(words) {
 		switch key {
 		case "on":
@@ -206,6 +206,8 @@ func (w *world) pod(name string, words []string) {
 			p.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{"cpu": resource.MustParse(value)},
 			}}}
+		case "created": // with so much cpu
+			created = value
 		case "waits": // since, and since when kube-scheduler has said the same
 			waits, said, _ := strings.Cut(value, "/")
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
@@ -236,6 +238,13 @@ func (w *world) pod(name string, words []string) {
 		}
 	}
 	wrapped := w.classes.Pod(p)
+	if created != "" {
+		first := p.DeepCopy()
+		first.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse(created)
+		earlier := w.classes.Pod(first)
+		w.classes.Follow(earlier, nil)
+		w.classes.Follow(wrapped, earlier)
+	}
 	if n := w.s.Node(at); n != nil {
 		n.Pods = append(n.Pods, wrapped)
 	} else if untried {

@@ -15,6 +15,10 @@ type Pod struct {
 	Class *Class
 	// Buffer is what the pod stands for a chunk of; nil for a pod that exists or is expected.
 	Buffer *Buffer
+	// created is what the pod asked for when it was created, nil if that is not known, and next the
+	// class of the one that comes in its place if that will ask for more.
+	created Amounts
+	next    *Class
 }
 
 // Terminal reports whether the pod has ended and only its object is left.

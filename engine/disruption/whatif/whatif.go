@@ -328,7 +328,7 @@ func Movers(n *snapshot.Node) []*snapshot.Pod {
 func again(p *snapshot.Pod) *snapshot.Pod {
 	pod := *p.Pod
 	pod.Spec.NodeName, pod.Status, pod.DeletionTimestamp = "", corev1.PodStatus{}, nil
-	return &snapshot.Pod{Pod: &pod, Class: p.Class, Buffer: p.Buffer}
+	return &snapshot.Pod{Pod: &pod, Class: p.Again().Class, Buffer: p.Buffer}
 }
 
 // put binds pods to machines.

@@ -38,7 +38,7 @@ func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced
 		}
 		for _, p := range n.Pods {
 			if eviction.Reschedulable(p.Pod) && !stays(n.Claim, p, budgets, s.Now) {
-				pods = append(pods, p)
+				pods = append(pods, p.Again())
 			}
 		}
 	}
