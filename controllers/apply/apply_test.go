@@ -130,6 +130,24 @@ func TestAWriteOnAnOldStateIsRefused(t *testing.T) {
 	}
 }
 
+// Where the watch lags behind, a loop reads for a while what has been written to already.
+func TestAStateThatIsKnownToBeSupersededIsNotWrittenTo(t *testing.T) {
+	r := looptest.New(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
+	old := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	r.Get(old)
+	label := func(n *corev1.Node) { n.Labels = map[string]string{"team": "blue"} }
+	sent := 0
+	r.API.Before = func(string, client.Object) error { sent++; return nil }
+	newest, err := r.Writer.Node(ctx, old, label)
+	r.Must(err)
+	if _, err := r.Writer.Node(ctx, old, label); !apierrors.IsConflict(err) || sent != 1 {
+		t.Errorf("error %v after %d requests", err, sent)
+	}
+	if _, err := r.Writer.Node(ctx, newest, func(n *corev1.Node) { n.Labels["team"] = "red" }); err != nil || sent != 2 {
+		t.Errorf("error %v after %d requests", err, sent)
+	}
+}
+
 func TestTheLastFinalizerTakesTheClaimOutOfTheStore(t *testing.T) {
 	r := looptest.New(t)
 	c := r.NewClaim("c")

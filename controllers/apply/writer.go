@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -46,11 +47,18 @@ type Writer struct {
 	// doubted are the claims whose creation got no answer, which may exist: by name, what is
 	// to be done if they do.
 	doubted sync.Map
+	// superseded has states of objects that are known not to be their newest.
+	superseded *lru.Cache
 }
+
+// remembered is how many superseded states the writer knows.
+const remembered = 8192
+
+var errSuperseded = errors.New("the object has been modified since it was read")
 
 // New makes a Writer.
 func New(c Config) *Writer {
-	w := &Writer{store: c.Store, recorder: c.Recorder, recent: newRecent(c.Clock), count: c.Refused}
+	w := &Writer{store: c.Store, recorder: c.Recorder, recent: newRecent(c.Clock), count: c.Refused, superseded: lru.New(remembered)}
 	if w.count == nil {
 		w.count = func(string, string, string) {}
 	}

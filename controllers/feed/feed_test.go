@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,9 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -317,16 +316,19 @@ func (w *world) ticking() {
 func TestAConflictIsNoReasonToWaitForAnotherDelivery(t *testing.T) {
 	w := newWorld(t, 1)
 	w.ticking()
-	conflicts := 2
-	w.API.Before = func(string, client.Object) error {
-		if conflicts--; conflicts < 0 {
-			return nil
+	others := 2
+	w.API.Before = func(_ string, obj client.Object) error {
+		if others--; others >= 0 {
+			newest := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: obj.GetName()}}
+			w.Get(newest)
+			newest.Annotations = map[string]string{"others": strconv.Itoa(others)}
+			w.Must(w.Client.Update(w.Context(), newest))
 		}
-		return apierrors.NewConflict(schema.GroupResource{Resource: "nodeclaims"}, "m0", nil)
+		return nil
 	}
 	w.Must(w.receive(message(spot("m0"))))
-	if got := w.queue.outcomes(); got != "Recorded" || conflicts != -1 {
-		t.Errorf("outcome %s, %d conflicts left", got, conflicts)
+	if got := w.queue.outcomes(); got != "Recorded" || others != -1 {
+		t.Errorf("outcome %s, %d conflicts left", got, others)
 	}
 }
 

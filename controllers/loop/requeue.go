@@ -14,9 +14,13 @@ import (
 	"github.com/millwright-dev/millwright/cloud"
 )
 
-// Soon is when a loop looks again at an object that has changed since it was
-// read, in case no event follows.
-const Soon = 100 * time.Millisecond
+const (
+	// Soon is when a loop looks again at what another one is about to answer.
+	Soon = 100 * time.Millisecond
+	// overtaken is when a loop looks again at an object that has changed since it was read, in
+	// case no event follows.
+	overtaken = 2 * time.Second
+)
 
 // Overtaken reports errors that only say that another writer was faster: an object
 // has changed since it was read, or is gone. Looking again is all it takes.
@@ -30,7 +34,7 @@ func Outcome(result reconcile.Result, err error) (reconcile.Result, error) {
 	case err == nil:
 		return result, nil
 	case Overtaken(err):
-		return reconcile.Result{RequeueAfter: Soon}, nil
+		return reconcile.Result{RequeueAfter: overtaken}, nil
 	case errors.As(err, &throttled) && throttled.RetryAfter > 0:
 		return reconcile.Result{RequeueAfter: throttled.RetryAfter}, nil
 	}

@@ -23,8 +23,8 @@ func TestOnlyWhatBrokeIsAnErrorAndItComesWithoutAResult(t *testing.T) {
 		want  error
 	}{
 		"nothing":               {nil, time.Minute, nil},
-		"a conflict":            {fmt.Errorf("patching: %w", apierrors.NewConflict(nodes, "n", nil)), 100 * time.Millisecond, nil},
-		"gone":                  {fmt.Errorf("patching: %w", apierrors.NewNotFound(nodes, "n")), 100 * time.Millisecond, nil},
+		"a conflict":            {fmt.Errorf("patching: %w", apierrors.NewConflict(nodes, "n", nil)), 2 * time.Second, nil},
+		"gone":                  {fmt.Errorf("patching: %w", apierrors.NewNotFound(nodes, "n")), 2 * time.Second, nil},
 		"throttled with a time": {fmt.Errorf("terminating: %w", &cloud.ThrottledError{RetryAfter: 7 * time.Second, Err: broken}), 7 * time.Second, nil},
 		"throttled without":     {&cloud.ThrottledError{Err: broken}, 0, broken},
 		"broken":                {broken, 0, broken},
