@@ -34,28 +34,39 @@ func (s *Store) copy(now time.Time) *snapshot.Snapshot {
 	pending, untried := s.waiting.list()
 	expected := s.owners.expected(pending, now)
 	return &snapshot.Snapshot{
-		Now:        now,
-		Pools:      slices.Clone(s.pools.list()),
-		Nodes:      s.nodeList(),
-		Pending:    pending,
-		Untried:    untried,
-		Unseen:     s.unseenAt(now),
-		Expected:   expected,
-		Buffers:    s.buffers.list(s.wrap, s.daemonSets.rangesOf),
-		DaemonSets: s.daemonSets.list(&s.classes),
-		PDBs:       s.pdbs.list(),
-		Requests:   s.requests.list(),
-		Volumes: snapshot.Volumes{
-			Claims:         s.pvcs.share(),
-			Volumes:        s.pvs.share(),
-			StorageClasses: s.storageClasses.share(),
-			Drivers:        s.csiDrivers.share(),
-			CSINodes:       s.csiNodes.share(),
-			Attachments:    s.attachmentsOf.share(),
-		},
+		Now:         now,
+		Pools:       slices.Clone(s.pools.list()),
+		Nodes:       s.nodeList(),
+		Pending:     pending,
+		Untried:     untried,
+		Unseen:      s.unseenAt(now),
+		Expected:    expected,
+		Buffers:     s.buffers.list(s.wrap, s.daemonSets.rangesOf),
+		DaemonSets:  s.daemonSets.list(&s.classes),
+		PDBs:        s.pdbs.list(),
+		Requests:    s.requests.list(),
+		Volumes:     s.volumes(),
 		Namespaces:  s.namespaces.share(),
 		Unavailable: s.refusedAt(now),
 		Nominated:   s.nominations(pending, expected),
+	}
+}
+
+// Agents is what of a snapshot tells which agents a Node needs, without a walk over all pods.
+func (s *Store) Agents() (snapshot.Volumes, []*snapshot.DaemonSet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.volumes(), s.daemonSets.list(&s.classes)
+}
+
+func (s *Store) volumes() snapshot.Volumes {
+	return snapshot.Volumes{
+		Claims:         s.pvcs.share(),
+		Volumes:        s.pvs.share(),
+		StorageClasses: s.storageClasses.share(),
+		Drivers:        s.csiDrivers.share(),
+		CSINodes:       s.csiNodes.share(),
+		Attachments:    s.attachmentsOf.share(),
 	}
 }
 

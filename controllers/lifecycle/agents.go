@@ -18,7 +18,6 @@ import (
 	"github.com/millwright-dev/millwright/controllers/loop"
 	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/lifecycle"
-	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -58,9 +57,7 @@ func (r *Reconciler) addAgents(ctx context.Context, v *lifecycle.View) error {
 	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("reading CSINode %s: %w", node, err)
 	}
-	s := r.deps.Store.Snapshot(v.Now, nil)
-	v.Volumes, v.DaemonSets = s.Volumes, s.DaemonSets
-	v.Awaited = nomination.Awaited(s, v.Claim)
+	v.Volumes, v.DaemonSets = r.deps.Store.Agents()
 	return nil
 }
 

@@ -133,8 +133,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 	}
 	result, err := r.advance(ctx, claim)
-	if errors.Is(err, errNotSynced) { // a normal start
+	switch {
+	case errors.Is(err, errNotSynced): // a normal start
 		return reconcile.Result{RequeueAfter: time.Second}, nil
+	case errors.Is(err, errNotHeld):
+		return reconcile.Result{RequeueAfter: holdPoll}, nil
 	}
 	return loop.Outcome(result, err)
 }
@@ -203,10 +206,13 @@ func (r *Reconciler) view(ctx context.Context, claim *karpv1.NodeClaim) (lifecyc
 		}
 	}
 	if len(v.Nodes) == 1 && v.Nodes[0].Labels[lifecycle.RegisteredLabel] != "true" {
-		v.Hold = r.holds.of(now, r.deps.Store, v.Claim.Name, v.Nodes[0])
-		if v.Policy.PlannedFirst {
-			v.Awaited = nomination.Awaited(r.deps.Store.Snapshot(now, nil), v.Claim)
+		var known bool
+		if v.Hold, v.HoldPoll, known = r.holds.of(r.deps.Clock, r.deps.Store, v.Claim.Name, v.Nodes[0]); !known {
+			return v, errNotHeld
 		}
+	}
+	if v.PlannedFirst() {
+		v.Awaited = nomination.Awaited(r.deps.Store.Snapshot(now, nil), v.Claim)
 	}
 	if lifecycle.AwaitsDevices(v.Claim) && len(v.Nodes) == 1 {
 		v.Slices, err = r.slices(ctx, v.Nodes[0].Name)

@@ -2,13 +2,13 @@ package lifecycle
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
-	"github.com/millwright-dev/millwright/engine/lifecycle"
 	"github.com/millwright-dev/millwright/engine/nomination"
 )
 
@@ -17,8 +17,8 @@ func TestNodesThatAreKeptNoLongerOpenTogether(t *testing.T) {
 	r := looptest.New(t)
 	h := newHolds()
 	kept := nomination.Hold{Until: looptest.Noon.Add(time.Minute)}
-	h.next(looptest.Noon, map[string]nomination.Hold{"a": kept, "b": kept, "c": kept, "d": kept})
-	h.next(looptest.Noon, map[string]nomination.Hold{"a": {Free: 1}, "b": {Free: 0.5}, "c": kept, "d": {}, "e": {}})
+	h.next(map[string]nomination.Hold{"a": kept, "b": kept, "c": kept, "d": kept})
+	h.next(map[string]nomination.Hold{"a": {Free: 1}, "b": {Free: 0.5}, "c": kept, "d": {}, "e": {}})
 	var got []string
 	for len(h.released) > 0 {
 		got = append(got, (<-h.released).Object.Name)
@@ -27,15 +27,33 @@ func TestNodesThatAreKeptNoLongerOpenTogether(t *testing.T) {
 		t.Errorf("served are %v, want %v", got, want)
 	}
 	// The one that asks is released with the others, not before them.
-	if got := h.of(looptest.Noon.Add(lifecycle.HoldPoll), r.Deps.Store, "c", &corev1.Node{}); got.Until != kept.Until {
-		t.Errorf("c is not kept until it is served: %+v", got)
+	if got, again, known := h.of(r.Clock, r.Deps.Store, "c", &corev1.Node{}); !known || got.Until != kept.Until || again != holdPoll {
+		t.Errorf("c is not kept until it is served: %+v, to be asked again after %s", got, again)
 	}
-	h.next(looptest.Noon, map[string]nomination.Hold{"c": kept})
-	// What was worked out serves until the next look; what is not known is worked out.
-	if got := h.of(looptest.Noon, r.Deps.Store, "c", &corev1.Node{}); got.Until != kept.Until {
+	// What was worked out serves until the next look, and what was not known then waits for that.
+	h.next(map[string]nomination.Hold{"c": kept})
+	if got, _, known := h.of(r.Clock, r.Deps.Store, "c", &corev1.Node{}); !known || got.Until != kept.Until {
 		t.Errorf("the hold of c is %+v", got)
 	}
-	if got := h.of(looptest.Noon, r.Deps.Store, "f", &corev1.Node{}); !got.Until.IsZero() || len(h.holds) > 0 {
+	if got, _, known := h.of(r.Clock, r.Deps.Store, "f", &corev1.Node{}); known {
+		t.Errorf("the hold of a claim that has just joined is %+v", got)
+	}
+	r.Clock.Step(holdPoll)
+	if got, _, known := h.of(r.Clock, r.Deps.Store, "f", &corev1.Node{}); !known || !got.Until.IsZero() || len(h.holds) > 0 {
 		t.Errorf("the hold of a claim without a Node is %+v, of all %+v", got, h.holds)
+	}
+}
+
+// However many are kept, they ask as often as a few.
+func TestHoldsAreAskedForAsOftenByManyAsByFew(t *testing.T) {
+	h := newHolds()
+	for i := 0; i < 800; i += 50 {
+		h.holds = map[string]nomination.Hold{}
+		for j := range i {
+			h.holds[strconv.Itoa(j)] = nomination.Hold{}
+		}
+		if perSecond := float64(i) / h.again().Seconds(); perSecond > 40 {
+			t.Fatalf("%d claims ask %.0f times a second", i, perSecond)
+		}
 	}
 }

@@ -14,10 +14,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// HoldPoll is how soon to look again whether a Node that is ready still has to be kept from
-// taking pods.
-const HoldPoll = 200 * time.Millisecond
-
 // View is what is known about a claim.
 type View struct {
 	Now   time.Time
@@ -25,8 +21,10 @@ type View struct {
 	// Nodes are those that carry the claim's provider ID, by name, but for Foreign ones;
 	// see [snapshot.Claim.Own].
 	Nodes, Foreign []*corev1.Node
-	// Hold is what keeps the Node from taking pods; only read until it is registered.
-	Hold nomination.Hold
+	// Hold is what keeps the Node from taking pods, and HoldPoll how soon to look again whether it
+	// does once the Node is ready; only read until it is registered.
+	Hold     nomination.Hold
+	HoldPoll time.Duration
 	// Types are the instance types of the claim's class, by name; only read until
 	// the claim is launched.
 	Types []*catalog.Type
@@ -49,7 +47,7 @@ type View struct {
 	DaemonSets []*snapshot.DaemonSet
 	Volumes    snapshot.Volumes
 	// Awaited are the pods that still wait of those that the Node was launched for, as
-	// [nomination.Awaited] has them; only read until it is initialized.
+	// [nomination.Awaited] has them; only read if the policy or a taint says that it does.
 	Awaited []*snapshot.Pod
 }
 
@@ -224,6 +222,16 @@ func Decide(v View) Step {
 func (v View) Starting() bool {
 	return v.Claim.Is(snapshot.Registered) &&
 		(!v.Claim.Is(snapshot.Initialized) || len(v.Nodes) == 1 && v.Nodes[0].Labels[InitializedLabel] != "true")
+}
+
+// PlannedFirst reports whether the Node takes first the pods that it was launched for: whether it
+// has the taint that says so, or gets it when it is registered.
+func (v View) PlannedFirst() bool {
+	if len(v.Nodes) != 1 {
+		return false
+	}
+	node := v.Nodes[0]
+	return v.Policy.PlannedFirst && node.Labels[RegisteredLabel] != "true" || hasTaint(node.Spec.Taints, nomination.PlannedTaint(v.Claim))
 }
 
 // DuplicateNodes says that foreign Nodes carry the machine's provider ID; false if none does.

@@ -80,7 +80,7 @@ func takeOver(v View, s Step) Step {
 				s.NodeName, s.Conditions = node.Name, []plan.Condition{waiting(snapshot.Registered, corev1.ConditionUnknown, gate.Reason)}
 			}
 			if nomination.Ready(&snapshot.Node{Object: node, Claim: v.Claim, Learned: v.Learned}) {
-				s.Wake = v.Now.Add(HoldPoll)
+				s.Wake = v.Now.Add(v.HoldPoll)
 			}
 			return s
 		}
