@@ -31,7 +31,8 @@
 //	Σ slots(n) ≥ pods(c)
 //
 // and identical pods take slots in any order (needs.go has the conditions). Nor do several
-// classes if one resource is the scarcest on every machine and some of it is left (order.go).
+// classes if one resource is the scarcest on every machine and some of it is left, or the pods
+// are very many (order.go).
 //
 // Pods that a required spread counts are nominated to a node in turn (turn.go).
 // A nomination cannot promise a place. Where the policy of a pool demands it, its Nodes take

@@ -23,8 +23,15 @@ import (
 // then a machine on which a pod of c finds no room has more than f(n, ρ) − a(c, ρ) in use by
 // pods of C. If that was so on all of them, more would be in use than those pods request.
 //
+// Where the machines have, or are planned for, more than Many pods, the second condition need not
+// hold if what may be left over, (machines − 1) · a(c, ρ) at most, is a twentieth of what they
+// have: kube-scheduler copies all nominated pods for each that it tries.
+//
 // It takes classes that qualify as a single one does (needs.go), whose pods may use each of
 // the machines, and that have no host ports or disks: those are not resources to be summed up.
+
+// Many is how many pods machines may have for which nominations leave no room unused.
+const Many = 1000
 
 // machine is one that the plan counts on.
 type machine struct {
@@ -35,11 +42,12 @@ type machine struct {
 	planned map[*snapshot.Class]int
 }
 
-// machines are those that the plan counts on for pods.
+// machines are those that the plan counts on for pods, but for those of which only that is known
+// for which pods they are launched.
 func (m *memo) machines(s *snapshot.Snapshot) []*machine {
 	var out []*machine
 	for _, n := range s.Nodes {
-		if len(m.planned[n]) == 0 {
+		if len(m.planned[n]) == 0 || n.Object == nil && len(n.Claim.Allocatable) == 0 {
 			continue
 		}
 		one := &machine{node: n, free: free(s, n), planned: map[*snapshot.Class]int{}}
@@ -77,10 +85,17 @@ func free(s *snapshot.Snapshot, n *snapshot.Node) map[corev1.ResourceName]float6
 // inAnyOrder are those of the classes whose pods fit in any order, as many as are found.
 func inAnyOrder(machines []*machine, classes []*contender) []*contender {
 	var best []*contender
+	pods := 0
+	for _, m := range machines {
+		pods += len(m.node.Pods)
+		for _, n := range m.planned {
+			pods += n
+		}
+	}
 	for _, scarcest := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
 		some := slices.DeleteFunc(slices.Clone(classes), func(t *contender) bool { return !unselective(t.class, machines) })
 		slices.SortStableFunc(some, func(a, b *contender) int { return cmp.Compare(request(a.class, scarcest), request(b.class, scarcest)) })
-		for len(some) > len(best) && !fitInAnyOrder(machines, some, scarcest) {
+		for len(some) > len(best) && !fitInAnyOrder(machines, some, scarcest, pods > Many) {
 			some = some[:len(some)-1]
 		}
 		if len(some) > len(best) {
@@ -108,9 +123,9 @@ func request(c *snapshot.Class, name corev1.ResourceName) float64 {
 }
 
 // fitInAnyOrder reports whether the pods of classes do, the last of which requests the most of
-// the resource that is scarcest everywhere.
-func fitInAnyOrder(machines []*machine, classes []*contender, scarcest corev1.ResourceName) bool {
-	left, with := 0.0, -1
+// the resource that is scarcest everywhere; nearly all of them, where there are many.
+func fitInAnyOrder(machines []*machine, classes []*contender, scarcest corev1.ResourceName, many bool) bool {
+	left, capacity, with := 0.0, 0.0, -1
 	for _, m := range machines {
 		room := m.roomFor(classes)
 		if room[scarcest] <= 0 {
@@ -123,12 +138,14 @@ func fitInAnyOrder(machines []*machine, classes []*contender, scarcest corev1.Re
 				}
 			}
 		}
-		left, with = left+room[scarcest], with+1
+		all := m.node.Allocatable()[scarcest]
+		left, capacity, with = left+room[scarcest], capacity+all.AsApproximateFloat64(), with+1
 	}
 	for _, t := range classes {
 		left -= float64(t.pods) * request(t.class, scarcest)
 	}
-	return left >= float64(with)*request(classes[len(classes)-1].class, scarcest)
+	over := float64(with) * request(classes[len(classes)-1].class, scarcest)
+	return left >= over || many && 20*over <= capacity
 }
 
 // roomFor is what a machine has for pods of some classes beside those of all others.

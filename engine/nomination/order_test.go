@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/millwright-dev/millwright/engine/enginetest"
 	"github.com/millwright-dev/millwright/engine/enginetest/storytest"
@@ -79,6 +80,44 @@ func filled(t *testing.T, r *rand.Rand) *snapshot.Snapshot {
 	}
 	w.Pending = placed[:max(0, len(placed)-spare)]
 	return &w.Snapshot
+}
+
+// With very many pods the nominations cost more than what they save, if that is less than a
+// twentieth of the machines. One of them is not launched yet.
+func TestManySmallPodsOfOneShapeAreNotNominated(t *testing.T) {
+	for _, test := range []struct {
+		machines, seconds int    // seconds is how many of the second size are on each
+		second            string // what they request; 20 of the first: cpu=800m memory=1Gi
+		nominated         bool
+	}{
+		{40, 16, "cpu=1 memory=1Gi", false},
+		{20, 16, "cpu=1 memory=1Gi", true}, // not many
+		{40, 16, "cpu=1 memory=6Gi", true}, // memory is scarcer for them
+		{60, 8, "cpu=2 memory=1Gi", true},  // none are small
+	} {
+		w := &enginetest.Scenario{}
+		say := func(format string, args ...any) {
+			if !w.Do(t, storytest.Parse(fmt.Sprintf(format, args...))) {
+				t.Fatalf(format, args...)
+			}
+		}
+		say("type t cpu=32 memory=128Gi price=1")
+		say("pool main")
+		say("pod a count=%d cpu=800m memory=1Gi", 20*test.machines)
+		say("pod b count=%d %s", test.seconds*test.machines, test.second)
+		for i := range test.machines {
+			say("node n%d type=t pool=main stage=registered", i)
+		}
+		launching := w.Nodes[0]
+		launching.Object, launching.Claim.Allocatable, launching.Claim.Conditions = nil, nil, nil
+		launching.Claim.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("32"), corev1.ResourceMemory: resource.MustParse("36Gi")}
+		for i, p := range w.Pending {
+			say("nominate %s n%d", p.Name, i%test.machines)
+		}
+		if got := len(nomination.Decide(&w.Snapshot)); got > 0 != test.nominated {
+			t.Errorf("of %d pods, some of %s, %d are nominated", len(w.Pending), test.second, got)
+		}
+	}
 }
 
 // stranded is a pod that is left over when the nominated ones are on their machines and the
