@@ -45,16 +45,16 @@ func newHolds() *holds {
 
 // of is the hold of a claim's Node, and how soon to ask again: not at once by all that are kept,
 // as those that are kept no longer are released. False for a claim that is not known before then.
-func (h *holds) of(clock clock.PassiveClock, store *cluster.Store, claim string, node *corev1.Node) (hold nomination.Hold, again time.Duration, known bool) {
+func (h *holds) of(c clock.PassiveClock, store *cluster.Store, claim string, node *corev1.Node) (hold nomination.Hold, again time.Duration, known bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := clock.Now()
+	now := c.Now()
 	before, known := h.holds[claim]
 	if now.Before(h.until) {
 		return before, h.again(), known
 	}
 	h.next(nomination.Holds(store.Snapshot(now, nil), claim, node))
-	h.until = now.Add(max(holdPoll, 10*clock.Since(now)))
+	h.until = now.Add(max(holdPoll, 10*c.Since(now)))
 	if hold := h.holds[claim]; !hold.Until.IsZero() || before.Until.IsZero() {
 		return hold, h.again(), true
 	}

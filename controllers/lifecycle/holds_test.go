@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/controllers/loop/looptest"
 	"github.com/millwright-dev/millwright/engine/nomination"
@@ -41,6 +42,25 @@ func TestNodesThatAreKeptNoLongerOpenTogether(t *testing.T) {
 	r.Clock.Step(holdPoll)
 	if got, _, known := h.of(r.Clock, r.Deps.Store, "f", &corev1.Node{}); !known || !got.Until.IsZero() || len(h.holds) > 0 {
 		t.Errorf("the hold of a claim without a Node is %+v, of all %+v", got, h.holds)
+	}
+}
+
+// slow is a clock by which everything takes a second.
+type slow struct{ clock.PassiveClock }
+
+func (slow) Since(time.Time) time.Duration { return time.Second }
+
+// What takes long is worked out more seldom: it takes a tenth of the time.
+func TestHoldsServeTenTimesAsLongAsTheyTook(t *testing.T) {
+	r, h := looptest.New(t), newHolds()
+	for _, step := range []struct {
+		after time.Duration
+		known bool
+	}{{0, true}, {9 * time.Second, false}, {time.Second, true}} {
+		r.Clock.Step(step.after)
+		if _, _, known := h.of(slow{r.Clock}, r.Deps.Store, "a", &corev1.Node{}); known != step.known {
+			t.Errorf("%s later it is worked out: %v", step.after, known)
+		}
 	}
 }
 
