@@ -47,7 +47,7 @@ type View struct {
 	DaemonSets []*snapshot.DaemonSet
 	Volumes    snapshot.Volumes
 	// Awaited are the pods that still wait of those that the Node was launched for, as
-	// [nomination.Awaited] has them; only read if the policy or a taint says that it does.
+	// [nomination.Awaited] has them; only read if [View.PlannedFirst].
 	Awaited []*snapshot.Pod
 }
 

@@ -30,7 +30,8 @@ import (
 // It takes classes that qualify as a single one does (needs.go), whose pods may use each of
 // the machines, and that have no host ports or disks: those are not resources to be summed up.
 
-// Many is how many pods machines may have for which nominations leave no room unused.
+// Many is how many pods the machines may have, or be planned for, until nominations are spared
+// although that may leave some room unused.
 const Many = 1000
 
 // machine is one that the plan counts on.

@@ -150,8 +150,8 @@ func OfReadiness(t corev1.Taint) bool {
 
 // Allocatable is what pods can request on the node. Until it is initialized,
 // the claim's estimate stands in for what the Node does not report yet, but for
-// a resource that it was to have by now; until it is launched, only what the claim requests is certain. The caller must not
-// modify the map.
+// a resource that it was to have by now; until it is launched, only what the
+// claim requests is certain. The caller must not modify the map.
 func (n *Node) Allocatable() corev1.ResourceList {
 	out := n.amounts(func(s *corev1.NodeStatus) corev1.ResourceList { return s.Allocatable }, func(c *Claim) corev1.ResourceList { return c.Allocatable })
 	if len(n.Devices) == 0 {

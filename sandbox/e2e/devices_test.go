@@ -77,7 +77,8 @@ func TestDevicesCountByTheNameOfAnExtendedResource(t *testing.T) {
 }
 
 // Pods that ask for devices get machines that have them, as many as their devices are enough for;
-// the machines take work once the driver has published, and those whose devices nobody asks for go.
+// machines are initialized once the driver has published its devices, and removed when no pod asks
+// for them.
 func devicesCount(t *testing.T, workload, awaited string) {
 	t.Helper()
 	c := newCluster(t)
