@@ -43,6 +43,9 @@ func (s *Scenario) node(t testing.TB, c storytest.Command) *snapshot.Node {
 		maps.Copy(object.Status.Allocatable, amounts(t, c.Options["allocatable"]))
 	}
 	labels[corev1.LabelHostname] = name
+	if c.Has("kubelet-ready") {
+		object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	}
 	if c.Has("foreign") {
 		return &snapshot.Node{Name: name, Object: object}
 	}

@@ -33,6 +33,7 @@ import (
 //	     startup-taints=... limits=cpu:10,nodes:2 labels=k:v types=m.large not-ready=WHY static=3
 //	node n1 type=m.large zone=a pool=main stage=unlaunched|launched|appeared|registered|ready
 //	     labels=k:v taints=... allocatable=cpu:3 types=m.large,... cordoned deleting foreign
+//	     kubelet-ready
 //	     ignores=do-not-disrupt,pod-disruption-budgets
 //	     reservation=cr-1               which an unlaunched machine draws on
 //	pod web count=3 cpu=1 memory=1Gi gpu=1 more=RESOURCE:1 limits=cpu:2 second=cpu:1 on=n1

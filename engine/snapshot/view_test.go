@@ -72,6 +72,10 @@ func TestTaintsOfTheStartCountOnlyOnceTheNodeIsInitialized(t *testing.T) {
 	if got := n.Taints(); len(got) != 4 {
 		t.Errorf("once initialized, taints are %v, want all four", got)
 	}
+	n.Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	if got := n.Taints(); len(got) != 3 || got[1].Key != "readiness.k8s.io/gpu" {
+		t.Errorf("once its kubelet is ready, taints are %v, want all but not-ready", got)
+	}
 }
 
 func TestACordonIsATaint(t *testing.T) {
