@@ -69,6 +69,19 @@ func Decide(s *snapshot.Snapshot) []Change {
 	return changes
 }
 
+// Needed is for how many pods of a plan nominations are needed once all of its machines take pods.
+func Needed(s *snapshot.Snapshot, pods []*snapshot.Pod) int {
+	m, needed := contestedBy(s, pods), 0
+	for n, list := range m.planned {
+		for _, p := range list {
+			if n.Claim != nil && !m.first[n.Claim.Pool] && !m.contests[p.Class].free[p.Class] {
+				needed++
+			}
+		}
+	}
+	return needed
+}
+
 // Apply writes the change to the pod.
 func (c Change) Apply(p *corev1.Pod) {
 	p.Status.NominatedNodeName = c.Node

@@ -41,16 +41,22 @@ func trying(s *snapshot.Snapshot) bool {
 	return slices.ContainsFunc(s.Pending, func(p *snapshot.Pod) bool { return open(p) && WaitingSince(p).IsZero() })
 }
 
+// newMemo is for pods that are planned.
 func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
+	m := contestedBy(s, planned)
+	m.excluded, m.trying, m.late = excluded(s), trying(s), lateOf(s)
+	m.close(s)
+	return m
+}
+
+// contestedBy is what is known of planned pods without regard to how far the Nodes are.
+func contestedBy(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 	m := &memo{
 		now:         s.Now,
 		nodes:       index(s),
-		excluded:    excluded(s),
-		trying:      trying(s),
 		planned:     map[*snapshot.Node][]*snapshot.Pod{},
 		contests:    map[*snapshot.Class]*contest{},
 		first:       firstPools(s),
-		late:        lateOf(s),
 		allocatable: map[*snapshot.Node]corev1.ResourceList{},
 		namespaces:  s.Namespaces,
 		rules:       map[*snapshot.Shape][]*topology.Rule{},
@@ -61,7 +67,6 @@ func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 		}
 	}
 	m.contend(s, planned)
-	m.close(s)
 	return m
 }
 

@@ -23,9 +23,10 @@ import (
 // then a machine on which a pod of c finds no room has more than f(n, ρ) − a(c, ρ) in use by
 // pods of C. If that was so on all of them, more would be in use than those pods request.
 //
-// Where the machines have, or are planned for, more than Many pods, the second condition need not
-// hold if what may be left over, (machines − 1) · a(c, ρ) at most, is a twentieth of what they
-// have: kube-scheduler copies all nominated pods for each that it tries.
+// Where the machines have, or are planned for, more than Many pods, the conditions need not hold
+// if what may be left over is a twentieth of what they have: kube-scheduler copies all nominated
+// pods for each that it tries. Where the first needs a factor 1 + ε on its right, a machine on which
+// a pod of c finds no room has less than ε/(1 + ε) · f(n, ρ) + a(c, ρ) left.
 //
 // It takes classes that qualify as a single one does (needs.go), whose pods may use each of
 // the machines, and that have no host ports or disks: those are not resources to be summed up.
@@ -126,27 +127,35 @@ func request(c *snapshot.Class, name corev1.ResourceName) float64 {
 // fitInAnyOrder reports whether the pods of classes do, the last of which requests the most of
 // the resource that is scarcest everywhere; nearly all of them, where there are many.
 func fitInAnyOrder(machines []*machine, classes []*contender, scarcest corev1.ResourceName, many bool) bool {
-	left, capacity, with := 0.0, 0.0, -1
+	left, capacity, with, unused := 0.0, 0.0, -1, 0.0
 	for _, m := range machines {
 		room := m.roomFor(classes)
 		if room[scarcest] <= 0 {
 			continue // it takes none of them
 		}
-		for _, t := range classes {
-			for _, a := range t.class.Requests {
-				if a.Quantity.AsApproximateFloat64()*room[scarcest] > request(t.class, scarcest)*room[a.Name]*(1+1e-9) {
-					return false
-				}
-			}
-		}
 		all := m.node.Allocatable()[scarcest]
-		left, capacity, with = left+room[scarcest], capacity+all.AsApproximateFloat64(), with+1
+		left, capacity, with, unused = left+room[scarcest], capacity+all.AsApproximateFloat64(), with+1, unused+unusedOf(room, classes, scarcest)
 	}
 	for _, t := range classes {
 		left -= float64(t.pods) * request(t.class, scarcest)
 	}
 	over := float64(with) * request(classes[len(classes)-1].class, scarcest)
-	return left >= over || many && 20*over <= capacity
+	return unused == 0 && left >= over || many && 20*(unused+over) <= capacity
+}
+
+// unusedOf is how much of the scarcest resource of a machine is left, beside less than a pod's, when
+// it has no more of another: ε/(1 + ε) · f(n, ρ).
+func unusedOf(room map[corev1.ResourceName]float64, classes []*contender, scarcest corev1.ResourceName) float64 {
+	unused := 0.0
+	for _, t := range classes {
+		for _, a := range t.class.Requests {
+			// By a pod's share of the other resource, and of the scarcest.
+			if other, own := a.Quantity.AsApproximateFloat64()*room[scarcest], request(t.class, scarcest)*max(room[a.Name], 0); other > own*(1+1e-9) {
+				unused = max(unused, room[scarcest]*(1-own/other))
+			}
+		}
+	}
+	return unused
 }
 
 // roomFor is what a machine has for pods of some classes beside those of all others.

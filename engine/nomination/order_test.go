@@ -88,12 +88,15 @@ func TestManySmallPodsOfOneShapeAreNotNominated(t *testing.T) {
 	for _, test := range []struct {
 		machines, seconds int    // seconds is how many of the second size are on each
 		second            string // what they request; 20 of the first: cpu=800m memory=1Gi
+		full              int    // machines without memory for them
 		nominated         bool
 	}{
-		{40, 16, "cpu=1 memory=1Gi", false},
-		{20, 16, "cpu=1 memory=1Gi", true}, // not many
-		{40, 16, "cpu=1 memory=6Gi", true}, // memory is scarcer for them
-		{60, 8, "cpu=2 memory=1Gi", true},  // none are small
+		{40, 16, "cpu=1 memory=1Gi", 0, false},
+		{20, 16, "cpu=1 memory=1Gi", 0, true}, // not many
+		{40, 16, "cpu=1 memory=6Gi", 0, true}, // memory is scarcer for them
+		{60, 8, "cpu=2 memory=1Gi", 0, true},  // none are small
+		{80, 16, "cpu=1 memory=1Gi", 1, false},
+		{80, 16, "cpu=1 memory=1Gi", 3, true}, // much CPU is left there
 	} {
 		w := &enginetest.Scenario{}
 		say := func(format string, args ...any) {
@@ -107,6 +110,9 @@ func TestManySmallPodsOfOneShapeAreNotNominated(t *testing.T) {
 		say("pod b count=%d %s", test.seconds*test.machines, test.second)
 		for i := range test.machines {
 			say("node n%d type=t pool=main stage=registered", i)
+		}
+		for i := range test.full {
+			say("pod full%d cpu=100m memory=127Gi on=n%d", i, 1+i)
 		}
 		launching := w.Nodes[0]
 		launching.Object, launching.Claim.Allocatable, launching.Claim.Conditions = nil, nil, nil

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
 )
@@ -38,6 +39,9 @@ type Options struct {
 	// Unexplained leaves out why pods have no place, for callers that only ask
 	// whether they have one, and ask often.
 	Unexplained bool
+
+	// only are the types that may be launched; nil is all.
+	only func(*catalog.Type) bool
 }
 
 // maxTypes is how many instance types the alternatives of a new node name at most; more

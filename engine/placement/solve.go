@@ -31,7 +31,8 @@ func Solve(s *snapshot.Snapshot, opts Options) *plan.Plan {
 	moved, pods := partition(pods, func(p *snapshot.Pod) bool { return p.Buffer != nil })
 	out, r := &plan.Plan{}, &run{snap: s, opts: opts.withDefaults(), pods: pods}
 	if len(pods) > 0 {
-		out = r.expecting(expected(s, pods))
+		copies := expected(s, pods)
+		out = r.inAnyOrder(r.expecting(copies), copies)
 	}
 	if chunks := snapshot.Chunks(s.Buffers); len(moved)+len(chunks) > 0 {
 		out = r.after(out, slices.Concat(moved, chunks))
@@ -98,6 +99,7 @@ func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, followed
 	asked := b.Prefer(followed)
 	stock := supply.New(b, opts.Cache, opts.Ledger)
 	stock.Offerings.Lenient, stock.Offerings.MinTypes = opts.RelaxMinValues, opts.MinTypes
+	stock.Offerings.Keep(opts.only)
 	return &world{Supply: stock, assigner: assign.New(stock, opts.Preference, cuts), cuts: cuts, opts: opts, classes: classes, asked: asked, followed: followed}
 }
 

@@ -216,6 +216,15 @@ func (m *Offerings) addOverheads(s *Supply) {
 	}
 }
 
+// Keep makes the types the only ones that are available; nil are all.
+func (m *Offerings) Keep(only func(*catalog.Type) bool) {
+	for i := range m.Available.Clone().All() {
+		if only != nil && !only(m.Kinds[m.Launches[i].Kind].Type) {
+			m.Available.Remove(i)
+		}
+	}
+}
+
 // ByWeight divides the pools that are open into those of equal weight, the
 // heaviest first.
 func (m *Offerings) ByWeight() [][]*Pool {
