@@ -31,6 +31,7 @@ import (
 //	     reserved=a/cr-1:2,... reserved-price=0.001 only-reserved
 //	pool main weight=10 require=zone:In:a,b;k:Exists min-values=type:2 taints=k=v:NoSchedule
 //	     startup-taints=... limits=cpu:10,nodes:2 labels=k:v types=m.large not-ready=WHY static=3
+//	     planned-first
 //	node n1 type=m.large zone=a pool=main stage=unlaunched|launched|appeared|registered|ready
 //	     labels=k:v taints=... allocatable=cpu:3 types=m.large,... cordoned deleting foreign
 //	     kubelet-ready
@@ -269,6 +270,7 @@ func (s *Scenario) pool(t testing.TB, c storytest.Command) *snapshot.Pool {
 	for key, n := range pairs(c.Options["min-values"]) {
 		p.Requirements = p.Requirements.With(requirement.Must(key, requirement.Exists).WithMinValues(storytest.Number(t, n)))
 	}
+	p.Policy.Initialization.PlannedFirst = c.Has("planned-first")
 	if c.Has("static") {
 		p.Replicas = ptr.To(int64(storytest.Number(t, c.Options["static"])))
 	}
