@@ -69,7 +69,7 @@ func Decide(s *snapshot.Snapshot) []Change {
 	return changes
 }
 
-// Needed is for how many pods of a plan nominations are needed once all of its machines take pods.
+// Needed is how many of the pods of a plan need a nomination once all of its machines take pods.
 func Needed(s *snapshot.Snapshot, pods []*snapshot.Pod) int {
 	m, needed := contestedBy(s, pods), 0
 	for n, list := range m.planned {

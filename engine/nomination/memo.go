@@ -49,7 +49,7 @@ func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 	return m
 }
 
-// contestedBy is what is known of planned pods without regard to how far the Nodes are.
+// contestedBy is what holds whatever the state of the Nodes: which planned pods contend.
 func contestedBy(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 	m := &memo{
 		now:         s.Now,

@@ -5,30 +5,28 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/nomination"
-	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// tooMany is for how many pods of a plan nominations may be needed; with more, kube-scheduler is
-// several times slower.
+// tooMany is how many nominations a plan may need: with more, kube-scheduler is several times
+// slower.
 const tooMany = 500
 
-// premium is how much more a plan may cost that does with so many, as a share of the price.
+// premium is how much more a plan may cost that needs fewer, as a share of the price.
 const premium = 0.02
 
 // inAnyOrder replaces a plan that needs too many nominations by one whose pods kube-scheduler may
 // take in any order, if one costs little more: where machines have the same ratio of memory to CPU,
 // the same resource is mostly the scarcest on each.
 func (r *run) inAnyOrder(tight *plan.Plan, copies []*snapshot.Pod) *plan.Plan {
-	if !fine(tight.NewNodes) || r.nominations(tight) <= tooMany {
+	if !fineGrained(tight.NewNodes) || r.nominations(tight) <= tooMany {
 		return tight
 	}
 	of, ratio := *r, mainRatio(tight)
@@ -41,9 +39,9 @@ func (r *run) inAnyOrder(tight *plan.Plan, copies []*snapshot.Pod) *plan.Plan {
 	return p
 }
 
-// fine reports whether machines are for many pods that want nothing of others, each of which takes a
-// twentieth of a machine at most: then little is left over in whichever order they come.
-func fine(machines []plan.NewNode) bool {
+// fineGrained reports whether machines are for many pods without inter-pod constraints, each of which
+// takes a twentieth of a machine at most: then little is left over in any order.
+func fineGrained(machines []plan.NewNode) bool {
 	pods, has, most := 0, map[corev1.ResourceName]float64{}, map[corev1.ResourceName]float64{}
 	for i := range machines {
 		n := &machines[i]
@@ -67,7 +65,7 @@ func fine(machines []plan.NewNode) bool {
 	return pods > tooMany
 }
 
-// nominations is for how many pods of a plan they are needed.
+// nominations is how many a plan needs.
 func (r *run) nominations(p *plan.Plan) int {
 	s := r.snap.Fork()
 	s.Nominated, s.Expected = map[types.NamespacedName]string{}, nil // p has the expected pods
@@ -83,13 +81,8 @@ func (r *run) nominations(p *plan.Plan) int {
 	}
 	for i := range p.NewNodes {
 		n := &p.NewNodes[i]
-		pool := r.snap.Pool(n.Pool)
-		claim := &snapshot.Claim{
-			Name: topology.Planned + strconv.Itoa(i), Pool: n.Pool,
-			Labels: n.Choice.Labels(), Taints: pool.Taints, Allocatable: n.Choice.Type.Allocatable(),
-		}
-		maps.Copy(claim.Labels, pool.Labels)
-		claim.Labels[snapshot.PoolLabel] = n.Pool
+		claim := claimOf(r.snap, n, i)
+		maps.Copy(claim.Labels, n.Choice.Labels())
 		s.Nodes = append(s.Nodes, &snapshot.Node{Name: claim.Name, Claim: claim})
 		on(claim.Name, slices.Concat(n.Pods, n.Expected)...)
 	}

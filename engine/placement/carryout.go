@@ -39,17 +39,22 @@ func carriedOut(s *snapshot.Snapshot, p *plan.Plan) (f *snapshot.Snapshot, made 
 // planned is a new machine as one that is on its way. Its labels are those that all of its
 // alternatives have; what it promises is found out as for any machine on its way.
 func planned(s *snapshot.Snapshot, n *plan.NewNode, i int) *snapshot.Node {
+	claim := claimOf(s, n, i)
+	claim.Requirements = n.Requirements.And(common(n.Alternatives))
+	return &snapshot.Node{Name: claim.Name, Claim: claim, Pods: slices.Concat(n.Pods, n.Expected)}
+}
+
+// claimOf is the claim of a new machine without what it demands, with the labels of its pool.
+func claimOf(s *snapshot.Snapshot, n *plan.NewNode, i int) *snapshot.Claim {
 	pool := s.Pool(n.Pool)
 	labels := map[string]string{}
 	maps.Copy(labels, pool.Labels)
 	labels[snapshot.PoolLabel] = n.Pool
-	claim := &snapshot.Claim{
+	return &snapshot.Claim{
 		Name: fmt.Sprintf("%s%06d", topology.Planned, i), Pool: n.Pool, Class: pool.Class,
 		Labels: labels, Taints: pool.Taints, StartupTaints: pool.StartupTaints,
-		Requirements: n.Requirements.And(common(n.Alternatives)), Requests: n.Requests,
-		Allocatable: n.Choice.Type.Allocatable(),
+		Requests: n.Requests, Allocatable: n.Choice.Type.Allocatable(),
 	}
-	return &snapshot.Node{Name: claim.Name, Claim: claim, Pods: slices.Concat(n.Pods, n.Expected)}
 }
 
 // common is what is certain about the labels of a machine whatever it becomes: one

@@ -14,8 +14,8 @@
 //	          shortlist.go)
 //	          again with those first that others kept out (refine.go), and with a price of
 //	          what limits leave, where pods are left because of these (scarce.go)
-//	          again on machines of one ratio of memory to CPU, where kube-scheduler would have
-//	          to be told of too many pods where they go (anyorder.go)
+//	          again on machines of one ratio of memory to CPU, where too many pods would have to
+//	          be nominated (anyorder.go)
 //	explain   for what is left: for each pool the constraints that are in the way,
 //	          and the machine that a pod fails to get by the least
 //

@@ -99,7 +99,9 @@ func newWorld(s *snapshot.Snapshot, opts Options, pods []*snapshot.Pod, followed
 	asked := b.Prefer(followed)
 	stock := supply.New(b, opts.Cache, opts.Ledger)
 	stock.Offerings.Lenient, stock.Offerings.MinTypes = opts.RelaxMinValues, opts.MinTypes
-	stock.Offerings.Keep(opts.only)
+	if opts.only != nil {
+		stock.Offerings.Keep(opts.only)
+	}
 	return &world{Supply: stock, assigner: assign.New(stock, opts.Preference, cuts), cuts: cuts, opts: opts, classes: classes, asked: asked, followed: followed}
 }
 

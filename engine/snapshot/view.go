@@ -75,8 +75,7 @@ func (n *Node) Guaranteed() requirement.Set {
 }
 
 // Taints are those that a pod has to tolerate to stay on the node: without
-// those that go away before it is initialized or that its state belies, and with the one of a
-// cordon.
+// those that go away before it is initialized or soon after, and with the one of a cordon.
 func (n *Node) Taints() []corev1.Taint {
 	if n.Object == nil {
 		return n.Claim.Taints
@@ -88,7 +87,7 @@ func (n *Node) Taints() []corev1.Taint {
 	case !n.Initialized():
 		taints = slices.DeleteFunc(slices.Clone(taints), n.Passing)
 	default:
-		taints = slices.DeleteFunc(slices.Clone(taints), n.belied)
+		taints = slices.DeleteFunc(slices.Clone(taints), n.temporary)
 	}
 	if n.Object.Spec.Unschedulable && !slices.ContainsFunc(taints, cordon) {
 		taints = append(slices.Clip(taints), corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
@@ -98,10 +97,10 @@ func (n *Node) Taints() []corev1.Taint {
 
 func cordon(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable }
 
-// belied reports whether a taint of an initialized node is about to go: of one that is being
-// rebooted its own, and of one whose kubelet is ready those that say otherwise. The node lifecycle
-// controller puts these on after what it last saw, which on a busy machine is seconds old.
-func (n *Node) belied(t corev1.Taint) bool {
+// temporary reports whether a taint of an initialized node goes by itself: that of a reboot, and
+// not-ready or unreachable while the kubelet is ready. The node lifecycle controller adds these by
+// its cache, which on a busy control plane is seconds old.
+func (n *Node) temporary(t corev1.Taint) bool {
 	return OfReadiness(t) && Ready(n.Object) || t.Key == RebootingTaint && n.Claim != nil && n.Claim.Is(Rebooting)
 }
 

@@ -216,10 +216,10 @@ func (m *Offerings) addOverheads(s *Supply) {
 	}
 }
 
-// Keep makes the types the only ones that are available; nil are all.
+// Keep leaves no other types available.
 func (m *Offerings) Keep(only func(*catalog.Type) bool) {
 	for i := range m.Available.Clone().All() {
-		if only != nil && !only(m.Kinds[m.Launches[i].Kind].Type) {
+		if !only(m.Kinds[m.Launches[i].Kind].Type) {
 			m.Available.Remove(i)
 		}
 	}
