@@ -3,7 +3,6 @@ package assign
 import (
 	"fmt"
 	"slices"
-	"sort"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -199,27 +198,31 @@ func (s *domains) units(groups []*demand.Group, leader map[*demand.Group]*demand
 	}
 	count = min(count, most)
 	var out []*demand.Group
-	pods := make([][]*snapshot.Pod, len(groups))
+	pods, sizes := make([][]*snapshot.Pod, len(groups)), make([]int, len(groups))
 	for i, g := range groups {
 		pods[i] = g.Pods
 		if leader[g] == nil && len(g.Pods) > count {
 			pods[i], out = g.Pods[:count:count], append(out, &demand.Group{Shape: g.Shape, Need: g.Need, Pods: g.Pods[count:], Bundle: 1})
 		}
+		sizes[i] = len(pods[i])
 	}
-	shares := divide(pods, count, 0)
+	contents := divide(sizes, count, 0)
 	if third := count / 3; third > 0 {
-		mixed := divide(pods, count, third)
-		alike, _ := s.unitOf(membersOf(groups, turns(shares[0])))
-		if large, ok := s.unitOf(membersOf(groups, turns(mixed[count-1]))); ok && s.takes(large) && !s.takenNow(alike) {
-			shares = mixed
+		mixed := divide(sizes, count, third)
+		alike, _ := s.unitOf(membersOf(groups, contents[0]))
+		if large, ok := s.unitOf(membersOf(groups, mixed[count-1])); ok && s.takes(large) && !s.takenNow(alike) {
+			contents = mixed
 		}
 	}
 	for lo := 0; lo < count; {
-		hi := lo + 1
-		for hi < count && slices.EqualFunc(shares[lo], shares[hi], func(x, y []*snapshot.Pod) bool { return len(x) == len(y) }) {
-			hi++
+		content, hi := contents[lo], lo
+		var all []*snapshot.Pod
+		for ; hi < count && slices.Equal(content, contents[hi]); hi++ {
+			for i, n := range content {
+				all, pods[i] = append(all, pods[i][:n]...), pods[i][n:]
+			}
 		}
-		units := s.unit(groups, leader, shares[lo:hi])
+		units := s.unit(groups, leader, content, all)
 		if count == 1 {
 			units[0].Members = nil // there is no other way to divide them
 		}
@@ -228,67 +231,66 @@ func (s *domains) units(groups []*demand.Group, leader map[*demand.Group]*demand
 	return out
 }
 
-// divide shares the pods of each group out to so many units: first some small ones with one
-// of each group, as many with half of the average, and the rest in equal parts.
-func divide(groups [][]*snapshot.Pod, count, small int) [][][]*snapshot.Pod {
-	shares := make([][][]*snapshot.Pod, count)
-	for _, pods := range groups {
-		half := max(1, len(pods)/count/2)
-		for u := range count {
-			n := len(pods) / (count - u)
+// divide tells how many pods of each group so many units have: first some small ones one of
+// each group, as many half of the average, and the rest equal parts.
+func divide(sizes []int, count, small int) [][]int {
+	out := make([][]int, count)
+	for _, left := range sizes {
+		half := max(1, left/count/2)
+		for u := range out {
+			n := left / (count - u)
 			switch {
 			case u < small:
 				n = min(n, 1)
 			case u < 2*small:
 				n = min(n, half)
 			}
-			shares[u], pods = append(shares[u], pods[:n:n]), pods[n:]
+			out[u], left = append(out[u], n), left-n
 		}
 	}
-	return shares
+	return out
 }
 
-// unit makes a group of equal units, of which each has the pods of shares by group. The
+// unit makes a group of equal units, of which each has a number of pods of each group. The
 // pods that no machine may hold beside the others are refused.
-func (s *domains) unit(groups []*demand.Group, leader map[*demand.Group]*demand.Group, shares [][][]*snapshot.Pod) []*demand.Group {
-	all := turns(shares[0])
-	whole, ok := s.holds(groups, all)
-	for _, share := range shares {
-		whole.Pods = append(whole.Pods, slices.Concat(share...)...)
-	}
-	if ok {
+func (s *domains) unit(groups []*demand.Group, leader map[*demand.Group]*demand.Group, content []int, pods []*snapshot.Pod) []*demand.Group {
+	whole, ok := s.holds(groups, content)
+	if whole.Pods = pods; ok {
 		return []*demand.Group{whole}
 	}
-	fit := s.largest(groups, leader, all)
-	if len(fit) == 0 {
-		fit = all[:1] // what keeps it from every machine is told of the pod
+	fit := s.largest(groups, leader, content)
+	if slices.Max(fit) == 0 {
+		fit[0] = 1 // what keeps it from every machine is told of the pod
 	}
-	kept, refused := s.cut(whole, whole.Pods, membersOf(groups, all), membersOf(groups, fit))
+	kept, refused := s.cut(whole, pods, membersOf(groups, content), membersOf(groups, fit))
 	return append([]*demand.Group{kept}, refused...)
 }
 
-// largest are the pods of a unit, as turns, that a machine may hold together: in turn, of each
-// group up to the first that does not fit, and none that would be there without its leader.
-func (s *domains) largest(groups []*demand.Group, leader map[*demand.Group]*demand.Group, turns []int) (kept []int) {
-	fails := func(n int) bool { _, ok := s.holds(groups, slices.Concat(kept, turns[:n+1])); return !ok }
-	for len(turns) > 0 && fails(len(turns)-1) {
-		n := sort.Search(len(turns), fails)
-		kept = slices.Concat(kept, turns[:n])
-		var rest []int
-		for _, i := range turns[n+1:] {
-			first := slices.Index(groups, leader[groups[i]])
-			if i != turns[n] && (first < 0 || slices.Contains(kept, first) || slices.Contains(rest, first)) {
-				rest = append(rest, i)
+// largest is what a machine may hold of the content of a unit: a pod of each group in turn, up to
+// the first of the group that does not fit, and none that would be there without its leader.
+func (s *domains) largest(groups []*demand.Group, leader map[*demand.Group]*demand.Group, content []int) []int {
+	fit, left := make([]int, len(groups)), slices.Clone(content)
+	for grown := true; grown; {
+		grown = false
+		for i, g := range groups {
+			first := slices.Index(groups, leader[g])
+			if left[i] == 0 || first >= 0 && first != i && fit[first] == 0 {
+				continue
+			}
+			fit[i], left[i] = fit[i]+1, left[i]-1
+			if _, ok := s.holds(groups, fit); ok {
+				grown = true
+			} else {
+				fit[i], left[i] = fit[i]-1, 0
 			}
 		}
-		turns = rest
 	}
-	return append(kept, turns...)
+	return fit
 }
 
 // holds makes a unit, and reports whether a machine that exists, or may be launched, holds it.
-func (s *domains) holds(groups []*demand.Group, turns []int) (*demand.Group, bool) {
-	unit, ok := s.unitOf(membersOf(groups, turns))
+func (s *domains) holds(groups []*demand.Group, content []int) (*demand.Group, bool) {
+	unit, ok := s.unitOf(membersOf(groups, content))
 	return unit, ok && (s.takenNow(unit) || s.Offerings.Launchable(unit.Shape.Node, unit.Need))
 }
 
@@ -342,31 +344,11 @@ func (s *domains) crowded(g, unit *demand.Group) plan.Reason {
 	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: s.PodTopology.Counts[near.Rule].String(), Have: have}
 }
 
-// turns are the groups whose pods are given room in a unit, one after the other: a pod
-// of each, then the others in turn.
-func turns(share [][]*snapshot.Pod) []int {
-	var out []int
-	for round := 0; ; round++ {
-		before := len(out)
-		for i, pods := range share {
-			if round < len(pods) {
-				out = append(out, i)
-			}
-		}
-		if len(out) == before {
-			return out
-		}
-	}
-}
-
 // membersOf are how many pods of each of some groups are in a unit, zero for some.
-func membersOf(groups []*demand.Group, turns []int) []demand.Member {
+func membersOf(groups []*demand.Group, content []int) []demand.Member {
 	out := make([]demand.Member, len(groups))
 	for i, g := range groups {
-		out[i] = demand.Member{Shape: g.Shape, Need: g.Need}
-	}
-	for _, i := range turns {
-		out[i].Count++
+		out[i] = demand.Member{Shape: g.Shape, Need: g.Need, Count: content[i]}
 	}
 	return out
 }
