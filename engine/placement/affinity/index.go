@@ -121,10 +121,9 @@ type statements struct {
 }
 
 func (s *statements) number(r requirement.Requirement) int32 {
-	ids, name := s.values, ""
-	if Fixed(r) && !r.Absent() {
-		name = r.Values()[0]
-	} else {
+	ids := s.values
+	name, certain := Value(r)
+	if !certain {
 		ids, name = s.others, r.Exact()
 	}
 	id, ok := ids[name]
@@ -138,10 +137,16 @@ func (s *statements) number(r requirement.Requirement) int32 {
 // Fixed reports whether a statement leaves nothing open: the label is missing,
 // or has one value.
 func Fixed(r requirement.Requirement) bool {
-	if !r.Finite() {
-		return false
+	_, certain := Value(r)
+	return certain || r.Finite() && len(r.Values()) == 0
+}
+
+// Value is the value that a label has, if a statement leaves one only.
+func Value(r requirement.Requirement) (value string, certain bool) {
+	if !r.Finite() || len(r.Values()) != 1 || r.Absent() {
+		return "", false
 	}
-	return len(r.Values()) == 0 || len(r.Values()) == 1 && !r.Absent()
+	return r.Values()[0], true
 }
 
 // Among are the different statements about a key that some of the places make,

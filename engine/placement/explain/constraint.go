@@ -329,13 +329,13 @@ func fieldOf(l *topology.DomainCounts, r demand.Membership) string {
 // over nodes, with no pod there yet.
 func (sh *shelf) closedBy(l *topology.DomainCounts, r demand.Membership) bitset.Set {
 	out := sh.all.Clone()
-	if l.PerNode() && l.Open(l.At(""), r.Part, 1) {
+	if l.PerNode() && l.Open(l.At(""), r.Part) {
 		return bitset.New(len(sh.rows))
 	} else if l.PerNode() {
 		return out
 	}
 	for _, domain := range sh.values(sh.all, l.Key) {
-		if l.Open(l.At(domain), r.Part, 1) {
+		if l.Open(l.At(domain), r.Part) {
 			out.AndNot(sh.having(l.Key, domain))
 		}
 	}

@@ -215,7 +215,8 @@ func (s *Supply) promise(m *Machine) bool {
 	return true
 }
 
-// Says is what a machine says about a label.
+// Says is what a machine says about a label. One that is on its way will be a node of its own,
+// whatever it will be called.
 func (m *Machine) Says(key string) requirement.Requirement {
 	if key == snapshot.NameField {
 		return requirement.Must(key, requirement.In, m.nodeName())
@@ -224,7 +225,10 @@ func (m *Machine) Says(key string) requirement.Requirement {
 		if r, ok := m.labels.Lookup(key); ok {
 			return r
 		}
-		if m.open[key] {
+		switch {
+		case key == corev1.LabelHostname:
+			return requirement.Must(key, requirement.In, m.Node.Name)
+		case m.open[key]:
 			return requirement.Must(key, requirement.NotIn)
 		}
 	} else if v, ok := m.Node.Labels()[key]; ok {
@@ -257,18 +261,8 @@ func (ms *Machines) Accepting(n *demand.Node) bitset.Set {
 	})
 }
 
-// Domain is a machine's value of a label, if that is certain. A machine that is on
-// its way will be a node of its own, whatever it will be called.
-func (m *Machine) Domain(key string) (string, bool) {
-	r := m.Says(key)
-	if key == corev1.LabelHostname && m.Node.Object == nil && len(r.Values()) == 0 {
-		return m.Node.Name, true
-	}
-	if !r.Finite() || len(r.Values()) != 1 || r.Absent() {
-		return "", false
-	}
-	return r.Values()[0], true
-}
+// Domain is a machine's value of a label, if that is certain.
+func (m *Machine) Domain(key string) (string, bool) { return affinity.Value(m.Says(key)) }
 
 // Holds reports whether a machine that exists would take a pod if it were empty.
 func (s *Supply) Holds(n *demand.Node, need []int64) bool {

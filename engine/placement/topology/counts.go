@@ -20,9 +20,6 @@ type DomainCounts struct {
 	stale        bool
 	// anywhere is the number of selected pods in all domains.
 	anywhere int
-	// NoFirst reports that the pods which an affinity selects are all pending, and that none
-	// of them can be the first.
-	NoFirst bool
 }
 
 // domainCount is what is in one domain: pods that the rule selects, and those that own
@@ -53,10 +50,10 @@ func (l *DomainCounts) At(domain string) int {
 }
 
 // Know makes a domain one of those that a spread compares: those of nodes that it
-// counts, and those where nodes may come to be.
+// counts, and those where nodes may come to be. Other rules compare none.
 func (l *DomainCounts) Know(d int) {
 	t := &l.domains[d]
-	if t.known {
+	if t.known || l.Kind != Spread {
 		return
 	}
 	t.known, l.stale = true, true
@@ -83,35 +80,28 @@ func (l *DomainCounts) Selected(d int) int { return l.domains[d].selected }
 // Anywhere is the number of selected pods in all domains.
 func (l *DomainCounts) Anywhere() int { return l.anywhere }
 
-// Open reports whether a domain takes pods that come together, n of them selected if any is. Pods
-// that a spread selects without owning it may go anywhere.
-func (l *DomainCounts) Open(d int, p Part, n int) bool {
-	if !p.Selected {
-		n = 0
-	}
-	if p.Declares && l.objections(d, n) > 0 {
+// Open reports whether a domain takes one more pod. Pods that a spread selects without
+// declaring it may go anywhere.
+func (l *DomainCounts) Open(d int, p Part) bool {
+	if p.Declares && l.Objections(d, p.Selected) > 0 {
 		return false
 	}
 	return l.Kind != AntiAffinity || !p.Selected || l.domains[d].declarers == 0
 }
 
-// Objections is how many pods stand against one more in a domain that would own
+// Objections is how many pods stand against one more in a domain that would declare
 // the rule if it were required: zero if the rule would be kept.
 func (l *DomainCounts) Objections(d int, selected bool) int {
-	if selected {
-		return l.objections(d, 1)
-	}
-	return l.objections(d, 0)
-}
-
-// objections are those against pods that come together, so many of them selected.
-func (l *DomainCounts) objections(d, selected int) int {
 	t := &l.domains[d]
 	switch l.Kind {
 	case Spread:
-		return max(0, t.selected+selected-l.Least(t.selected)-l.MaxSkew)
+		n := t.selected - l.Least(t.selected) - l.MaxSkew
+		if selected {
+			n++
+		}
+		return max(0, n)
 	case Affinity:
-		if t.selected > 0 || selected > 0 && l.anywhere == 0 {
+		if t.selected > 0 || selected && l.anywhere == 0 {
 			return 0
 		}
 		return 1
@@ -155,9 +145,6 @@ func (l *DomainCounts) Where() []string {
 	return l.names(func(t *domainCount) bool { return t.selected > 0 })
 }
 
-// Known are the domains that a spread compares, by name.
-func (l *DomainCounts) Known() []string { return l.names(func(t *domainCount) bool { return t.known }) }
-
 // Declared are the domains with pods that declare the rule, by name.
 func (l *DomainCounts) Declared() []string {
 	return l.names(func(t *domainCount) bool { return t.declarers > 0 })
@@ -185,10 +172,8 @@ func (l *DomainCounts) Standing() string {
 		return "pods that declare it are in " + strings.Join(l.Declared(), ", ")
 	case len(names) == 0 && l.Kind == Spread:
 		return "no node has the label"
-	case l.NoFirst:
-		return "such pods are pending, and need others near them first"
 	case len(names) == 0:
-		return "no pod matches"
+		return "no matching pod has a node"
 	}
 	var parts []string
 	for _, name := range names {

@@ -18,8 +18,6 @@ type Assigner struct {
 	cuts      *Cuts
 	// groups are the keys of the groups that require each rule.
 	groups [][]string
-	// relevant are the rules that pending pods require or follow.
-	relevant map[int]bool
 	// divided is how many pods of each group were given a domain.
 	divided map[string]int
 	// waiting are the groups whose turn has not come.
@@ -39,8 +37,8 @@ type slot struct {
 func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
 	where := &domains{Supply: s, offered: map[offersKey]*offers{}}
 	a := &Assigner{
-		counter:   &counter{domains: where, launches: map[int]bitset.Set{}},
-		allowance: allowance, cuts: cuts, relevant: map[int]bool{}, divided: map[string]int{}, slots: map[*demand.Group]slot{},
+		counter:   &counter{domains: where, counted: map[countedBy]bitset.Set{}},
+		allowance: allowance, cuts: cuts, divided: map[string]int{}, slots: map[*demand.Group]slot{},
 	}
 	a.observe()
 	return a

@@ -40,15 +40,10 @@ type assignment struct {
 type part struct {
 	demand.Membership
 	l *topology.DomainCounts
-	// n is how many pods of a unit the rule takes to come at once.
-	n int
 	// at are the numbers of the domains by cell, -1 where a cell is in none.
 	at []int
 	// bound reports that the pods have to be in some domain.
 	bound bool
-	// fixed reports that the round before told where those are that the rule
-	// counts.
-	fixed bool
 }
 
 // begin starts to divide a group over domains. Pods beyond the group's quota are left as
@@ -65,8 +60,8 @@ func (a *Assigner) begin(g *demand.Group) *assignment {
 		return v
 	}
 	a.divided[g.Key()] = len(g.Pods)
-	if v.g, v.keys = a.avoidRunning(g); len(v.keys) == 0 || len(v.g.Shape.Refused) > 0 {
-		v.apart = append(v.apart, a.bindToNodes(v.g))
+	if v.g, v.keys = g, a.labels(g); len(v.keys) == 0 {
+		v.apart = append(v.apart, a.bindToNodes(g))
 		return v
 	}
 	v.look()
@@ -100,58 +95,16 @@ func (v *assignment) next() bool {
 	return i >= 0
 }
 
-// avoidRunning keeps a group out of the domains of pods that run and do not want it near,
-// and returns the labels over which it has still to be divided: where that is all
-// that there is about a label, it does not matter in which other domain a pod is.
-func (a *Assigner) avoidRunning(g *demand.Group) (*demand.Group, []string) {
+// labels are those of the topology domains over which a group is divided.
+func (a *Assigner) labels(g *demand.Group) []string {
 	var keys []string
-	divides := map[string]bool{}
 	for _, r := range g.Shape.Memberships {
-		l := a.PodTopology.Counts[r.Rule]
-		if l.PerNode() {
-			continue
-		}
-		keys = append(keys, l.Key)
-		if a.relevant[r.Rule] {
-			divides[l.Key] = true
+		if l := a.PodTopology.Counts[r.Rule]; !l.PerNode() {
+			keys = append(keys, l.Key)
 		}
 	}
 	slices.Sort(keys)
-	var left []string
-	for _, key := range slices.Compact(keys) {
-		switch {
-		case divides[key]:
-			left = append(left, key)
-		case len(g.Shape.Refused) == 0:
-			g = a.avoid(g, key)
-		}
-	}
-	return g, left
-}
-
-// avoid keeps a group out of the domains of a label that are closed to it.
-func (a *Assigner) avoid(g *demand.Group, key string) *demand.Group {
-	var closed []string
-	var by *topology.DomainCounts
-	for _, r := range g.Shape.Memberships {
-		l := a.PodTopology.Counts[r.Rule]
-		if l.Key != key {
-			continue
-		}
-		for _, name := range l.Declared() {
-			if !l.Open(l.At(name), r.Part, 1) {
-				closed, by = append(closed, name), l
-			}
-		}
-	}
-	if len(closed) == 0 {
-		return &demand.Group{Shape: a.Intern(a.free(g.Shape, key)), Need: g.Need, Pods: g.Pods, Bundle: g.Bundle}
-	}
-	out := a.bind(g, requirement.NewSet(requirement.Must(key, requirement.NotIn, closed...)), g.Pods)
-	if !a.takes(out) {
-		return a.refuse(g, g.Pods, demand.Unsatisfiable(by))
-	}
-	return out
+	return slices.Compact(keys)
 }
 
 // look finds the cells, and what there is to know of them.
@@ -163,12 +116,7 @@ func (v *assignment) look() {
 		if !slices.Contains(keys, l.Key) {
 			continue
 		}
-		_, known := a.cuts.others[l.ID]
-		n := 1
-		if a.cuts.strict[l.ID] {
-			n = g.Shape.Playing(r.Rule)
-		}
-		v.parts = append(v.parts, part{Membership: r, l: l, n: n, bound: r.Declares && l.Kind != topology.AntiAffinity, fixed: known && !r.Declares})
+		v.parts = append(v.parts, part{Membership: r, l: l, bound: r.Declares && l.Kind != topology.AntiAffinity})
 		v.prefers = v.prefers || r.Weight > 0
 		v.starts = v.starts || l.Kind == topology.Affinity && (r.Declares || r.Weight > 0) && l.Anywhere() == 0
 	}
@@ -235,7 +183,7 @@ func (v *assignment) keep(pods []*snapshot.Pod) []*snapshot.Pod {
 func (v *assignment) give(unit []*snapshot.Pod, i int) {
 	v.in[i] = append(v.in[i], unit...)
 	for k := range v.parts {
-		if r := &v.parts[k]; !r.fixed && r.at[i] >= 0 {
+		if r := &v.parts[k]; r.at[i] >= 0 {
 			v.g.Shape.Record(r.l, r.at[i], r.Membership, 1)
 		}
 	}

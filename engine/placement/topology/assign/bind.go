@@ -12,20 +12,13 @@ import (
 // bind makes a group of some of the pods that is bound to requirements, and takes
 // no part any more in rules over their labels.
 func (s *domains) bind(g *demand.Group, to requirement.Set, pods []*snapshot.Pod) *demand.Group {
-	keys := make([]string, len(to))
-	for i, r := range to {
-		keys[i] = r.Key()
-	}
-	sh := s.free(g.Shape, keys...)
+	sh := g.Shape.Unbound()
 	sh.Node = g.Shape.Require(to)
+	sh.Memberships = slices.DeleteFunc(slices.Clone(sh.Memberships), func(x demand.Membership) bool {
+		_, bound := to.Lookup(s.PodTopology.Counts[x.Rule].Key)
+		return bound
+	})
 	return &demand.Group{Shape: s.Intern(sh), Need: g.Need, Pods: pods, Bundle: g.Bundle}
-}
-
-// free is a copy of a shape without its parts in rules over some labels.
-func (s *domains) free(from *demand.Shape, keys ...string) *demand.Shape {
-	sh := from.Unbound()
-	sh.Memberships = slices.DeleteFunc(slices.Clone(sh.Memberships), func(x demand.Membership) bool { return slices.Contains(keys, s.PodTopology.Counts[x.Rule].Key) })
-	return sh
 }
 
 // refuse makes a group of some of the pods, which cannot go anywhere.

@@ -13,6 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/plan"
+	"github.com/millwright-dev/millwright/engine/requirement"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
@@ -29,22 +30,14 @@ type Site struct {
 // counter counts pods by domain: those that run, and those that a plan puts somewhere.
 type counter struct {
 	*domains
-	// machines are those that each rule counts, launches those of whose nodes it would,
-	// once they are asked for.
-	machines []bitset.Set
-	launches map[int]bitset.Set
+	// counted are the machines that each rule counts, once they are asked for.
+	counted map[countedBy]bitset.Set
 }
 
-// domainsAt are the domains in which a machine is or may be: one that is not
-// launched yet will be in one of several.
-func domainsAt(m *supply.Machine, key string) []string {
-	if domain, ok := m.Domain(key); ok {
-		return []string{domain}
-	}
-	if r := m.Says(key); r.Finite() {
-		return r.Values()
-	}
-	return nil
+// countedBy is a rule that counts machines that exist, or launches.
+type countedBy struct {
+	rule     int
+	existing bool
 }
 
 // levelCaps lets existing nodes count from the node with the fewest pods of a
@@ -82,16 +75,18 @@ func (t *counter) Sites(out *plan.Plan, chosen []int) []Site {
 
 // Domain is the domain of a rule that a site is in, if that is certain.
 func (t *counter) Domain(s *Site, l *topology.DomainCounts) (string, bool) {
-	switch {
-	case s.Machine >= 0:
-		return t.Machines.List[s.Machine].Domain(l.Key)
-	case l.PerNode():
+	if s.Machine < 0 && l.PerNode() {
 		return s.name, true
 	}
-	if r := t.Offerings.Index.Says(s.Launch, l.Key); affinity.Fixed(r) && !r.Absent() {
-		return r.Values()[0], true
+	return affinity.Value(t.says(s, l.Key))
+}
+
+// says is what the node of a site says about a label.
+func (t *counter) says(s *Site, key string) requirement.Requirement {
+	if s.Machine >= 0 {
+		return t.Machines.List[s.Machine].Says(key)
 	}
-	return "", false
+	return t.Offerings.Index.Says(s.Launch, key)
 }
 
 // Count enters the pods of all sites, and the domains that spreads compare, into
@@ -118,7 +113,7 @@ func (t *counter) Count(sites []Site, counts []*topology.DomainCounts) {
 	}
 }
 
-// domainsIn are the numbers of a site's domains by rule, -1 for none.
+// domainsIn are the numbers of a site's domains by rule, -1 for none. Spreads get to know them.
 func (t *counter) domainsIn(s *Site, counts []*topology.DomainCounts) []int {
 	in := make([]int, len(counts))
 	for rule, l := range counts {
@@ -126,12 +121,17 @@ func (t *counter) domainsIn(s *Site, counts []*topology.DomainCounts) []int {
 		if l == nil || !t.counts(rule, s) {
 			continue
 		}
-		if domain, ok := t.Domain(s, l); ok {
+		domain, ok := t.Domain(s, l)
+		switch {
+		case ok:
 			in[rule] = l.At(domain)
 			l.Know(in[rule])
-		} else if s.Machine >= 0 {
-			for _, d := range domainsAt(t.Machines.List[s.Machine], l.Key) {
-				l.Know(l.At(d))
+		case s.Machine >= 0:
+			// One that is not launched yet will be in one of several.
+			for _, d := range values(t.says(s, l.Key)) {
+				if d != nowhere {
+					l.Know(l.At(d))
+				}
 			}
 		}
 	}
@@ -155,59 +155,41 @@ func (t *counter) running(m *supply.Machine) iter.Seq[demand.Membership] {
 	}
 }
 
-// others are the pods of a plan, by domain, that a rule selects and that do not declare
-// it; zero for further ones of the domains that it compares.
-func (t *counter) others(sites []Site, rule int, compared []string) map[string]int {
-	out := map[string]int{}
-	for _, name := range compared {
-		out[name] = 0
-	}
-	for i := range sites {
-		domain, ok := t.Domain(&sites[i], t.PodTopology.Counts[rule])
-		if !ok || !t.counts(rule, &sites[i]) {
-			continue
-		}
-		for _, p := range sites[i].Pods {
-			for _, r := range t.PodTopology.MembershipsOf(p.Class.Shape) {
-				if r.Rule == rule && r.Selected && !r.Declares {
-					out[domain]++
-				}
-			}
-		}
-	}
-	return out
-}
-
 // counts reports whether a rule counts the pods of a site.
 func (t *counter) counts(rule int, s *Site) bool {
-	if s.Machine >= 0 {
-		return t.machines[rule].Has(s.Machine)
-	}
-	launches, ok := t.launches[rule]
+	by := countedBy{rule, s.Machine >= 0}
+	set, ok := t.counted[by]
 	if !ok {
-		m := t.Offerings
-		launches = t.compared(rule, len(m.Launches), func(n *demand.Node) bitset.Set { return m.Index.Any(n.Terms) }, func(i int) []corev1.Taint { return m.Pools[m.Launches[i].Pool].Taints }, func(i int, key string) bool {
-			return key == corev1.LabelHostname || !slices.Equal(t.domainsOn(i, key), []string{nowhere})
-		})
-		t.launches[rule] = launches
+		set = t.find(by)
+		t.counted[by] = set
 	}
-	return launches.Has(s.Launch)
+	return set.Has(max(s.Machine, s.Launch))
 }
 
-// compared are those of so many places that a rule counts: for a spread those that its
-// policies and its pod's other labels leave, else all.
-func (t *counter) compared(rule, places int, labelled func(*demand.Node) bitset.Set, taintsOf func(int) []corev1.Taint, has func(place int, key string) bool) bitset.Set {
-	l, owner := t.PodTopology.Counts[rule], t.PodTopology.Owners[rule]
-	out := bitset.Full(places)
-	if l.Kind == topology.Spread && !l.IgnoreAffinity {
-		out = labelled(owner)
+// find looks for the machines that a rule counts: a spread those that its policies and its
+// pod's other labels leave, others all.
+func (t *counter) find(by countedBy) bitset.Set {
+	l, owner := t.PodTopology.Counts[by.rule], t.PodTopology.Owners[by.rule]
+	labelled := owner
+	if l.Kind != topology.Spread || l.IgnoreAffinity {
+		labelled = demand.NodeOf([]requirement.Set{nil}, nil)
+	}
+	out, m := t.Machines.Labelled(labelled), t.Offerings
+	if !by.existing {
+		out = m.Index.Any(labelled.Terms)
 	}
 	for i := range out.All() {
+		s, taints := Site{Machine: i, Launch: -1}, []corev1.Taint(nil)
+		if by.existing {
+			taints = t.Machines.List[i].Taints
+		} else {
+			s, taints = Site{Machine: -1, Launch: i}, m.Pools[m.Launches[i].Pool].Taints
+		}
 		kept := false
 		if l.HonorTaints {
-			_, kept = owner.Untolerated(taintsOf(i))
+			_, kept = owner.Untolerated(taints)
 		}
-		if kept || slices.ContainsFunc(l.Beside, func(key string) bool { return !has(i, key) }) {
+		if kept || slices.ContainsFunc(l.Beside, func(key string) bool { return slices.Equal(values(t.says(&s, key)), []string{nowhere}) }) {
 			out.Remove(i)
 		}
 	}

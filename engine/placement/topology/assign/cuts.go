@@ -1,7 +1,6 @@
 package assign
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/demand"
@@ -17,12 +16,6 @@ type Cuts struct {
 	// most is how many pods of a group may be assigned to a domain, by the path to it,
 	// and how many to any, by the key of the group.
 	most map[string]int
-	// others are for each spread, by its ID, the pods in each domain that it compares which
-	// it selects and which do not declare it.
-	others map[string]map[string]int
-	// strict are the spreads, by ID, that count the pods of a unit as if they came at once: those
-	// of other units may not come in between.
-	strict map[string]bool
 	// first are the keys of groups that come before all others.
 	first map[string]bool
 	// rounds is how many plans have added something.
@@ -31,7 +24,7 @@ type Cuts struct {
 
 // NewCuts are none, with groups that come first, by their keys.
 func NewCuts(first ...string) *Cuts {
-	c := &Cuts{most: map[string]int{}, others: map[string]map[string]int{}, strict: map[string]bool{}, first: map[string]bool{}}
+	c := &Cuts{most: map[string]int{}, first: map[string]bool{}}
 	for _, key := range first {
 		c.first[key] = true
 	}
@@ -67,18 +60,12 @@ func (a *Assigner) Cut(out *plan.Plan, chosen []int) (kept, again bool) {
 	if a.PodTopology == nil {
 		return true, false
 	}
-	broken, fresh := a.broken(out, chosen)
+	broken := a.broken(out, chosen)
 	for level := a.cuts.rounds / roundsPerLevel; level <= cutAll; level++ {
-		a.capMissing(level, &fresh)
+		fresh := a.capMissing(level)
 		for _, rule := range broken {
-			l := a.PodTopology.Counts[rule]
-			if level >= cutGroups && !a.cuts.strict[l.ID] {
-				a.cuts.strict[l.ID], fresh = true, true
-			}
-			if level >= cutAll {
-				for _, key := range a.groups[rule] {
-					fresh = a.cuts.cap(key, 0) || fresh
-				}
+			for _, key := range a.groups[rule] {
+				fresh = level == cutAll && a.cuts.cap(key, 0) || fresh
 			}
 		}
 		if fresh {
@@ -89,8 +76,9 @@ func (a *Assigner) Cut(out *plan.Plan, chosen []int) (kept, again bool) {
 	return len(broken) == 0, false
 }
 
-// capMissing caps domains, and groups, that have pods without a node.
-func (a *Assigner) capMissing(level int, fresh *bool) {
+// capMissing caps domains, and groups, that have pods without a node, and reports whether some
+// were not.
+func (a *Assigner) capMissing(level int) (fresh bool) {
 	missing := map[string]int{}
 	for _, g := range a.Batch.Groups {
 		if g.Origin == nil || len(g.Shape.Refused) > 0 || len(g.Pods) == 0 {
@@ -98,43 +86,35 @@ func (a *Assigner) capMissing(level int, fresh *bool) {
 		}
 		missing[g.Origin.Key()] += len(g.Pods)
 		if s, ok := a.slots[g]; ok {
-			*fresh = a.cuts.cap(s.path, s.pods-len(g.Pods)) || *fresh
+			fresh = a.cuts.cap(s.path, s.pods-len(g.Pods)) || fresh
 		}
 	}
 	for key, n := range missing {
 		switch level {
 		case cutGroups:
-			*fresh = a.cuts.cap(key, max(0, a.divided[key]-n)) || *fresh
+			fresh = a.cuts.cap(key, max(0, a.divided[key]-n)) || fresh
 		case cutAll:
-			*fresh = a.cuts.cap(key, 0) || *fresh
+			fresh = a.cuts.cap(key, 0) || fresh
 		}
 	}
+	return fresh
 }
 
-// broken are the required rules over domains that a plan breaks. What their spreads
-// count is noted; fresh reports whether that was not known.
-func (a *Assigner) broken(out *plan.Plan, chosen []int) (rules []int, fresh bool) {
+// broken are the required rules over domains that a plan breaks.
+func (a *Assigner) broken(out *plan.Plan, chosen []int) (rules []int) {
 	counts := make([]*topology.DomainCounts, len(a.PodTopology.Counts))
 	for i, l := range a.PodTopology.Counts {
 		if !l.PerNode() && l.Kind != topology.AntiAffinity && len(a.groups[i]) > 0 {
 			counts[i] = topology.NewDomainCounts(l.Rule)
 		}
 	}
-	sites := a.Sites(out, chosen)
-	a.Count(sites, counts)
+	a.Count(a.Sites(out, chosen), counts)
 	for rule, l := range counts {
-		if l == nil || l.Holds() {
-			continue
-		}
-		rules = append(rules, rule)
-		if l.Kind != topology.Spread {
-			continue
-		}
-		if others := a.others(sites, rule, l.Known()); !maps.Equal(a.cuts.others[l.ID], others) {
-			a.cuts.others[l.ID], fresh = others, true
+		if l != nil && !l.Holds() {
+			rules = append(rules, rule)
 		}
 	}
-	return rules, fresh
+	return rules
 }
 
 // Blocked are the keys of the groups of which pods are left, for want of room or for inter-pod

@@ -4,7 +4,6 @@
 //	counter.go     how many pods are in each domain: those that run, those of a plan
 //	domains.go     where a group could go at all, and at what cost
 //	bind.go        a group that may go to some domains only, or nowhere
-//	first.go       affinity among pending pods of which none can be the first
 //	colocation.go  affinity over nodes: groups that share nodes, planned as one
 //	observe.go     what is known before domains are assigned
 //	assign.go      the order: pods that were kept out, pods that rules select, pods that

@@ -9,6 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
+	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
 // cell is where pods of a group can be: a value for each of the labels over which
@@ -53,13 +54,13 @@ func (s *domains) offersOf(n *demand.Node, keys []string) *offers {
 	out := &offers{}
 	index := map[string]int{}
 	for i := range s.Offerings.Selling(n).All() {
-		for values := range cellsAt(keys, func(key string) []string { return s.domainsOn(i, key) }) {
-			name := strings.Join(values, ",")
+		for cell := range cellsAt(keys, func(key string) []string { return values(s.Offerings.Index.Says(i, key)) }) {
+			name := strings.Join(cell, ",")
 			c, ok := index[name]
 			if !ok {
 				c = len(out.cells)
 				index[name] = c
-				out.cells, out.launches = append(out.cells, slices.Clone(values)), append(out.launches, nil)
+				out.cells, out.launches = append(out.cells, slices.Clone(cell)), append(out.launches, nil)
 			}
 			out.launches[c] = append(out.launches[c], int32(i))
 		}
@@ -84,9 +85,9 @@ func (s *domains) Domains(n *demand.Node, key string) []string {
 	return out
 }
 
-// domainsOn are the domains in which a launch's machine may be.
-func (s *domains) domainsOn(launch int, key string) []string {
-	r := s.Offerings.Index.Says(launch, key)
+// values are those that a statement about a label leaves: nowhere for a label that may be
+// missing, none if there is no end of them.
+func values(r requirement.Requirement) []string {
 	switch {
 	case r.Finite() && len(r.Values()) > 0:
 		return r.Values()
@@ -154,9 +155,9 @@ func (s *domains) addExisting(g *demand.Group, keys []string, add func([]string)
 	f := s.Family(g.Shape)
 	for i := range s.Machines.Accepting(g.Shape.Node).All() {
 		m := s.Machines.List[i]
-		for values := range cellsAt(keys, func(key string) []string { return certainly(m, key) }) {
+		for cell := range cellsAt(keys, func(key string) []string { return certainly(m, key) }) {
 			if room := m.Load.Room(&f, g.Need, g.Units()); room > 0 {
-				c := add(values)
+				c := add(cell)
 				c.free = min(c.free+room, unbounded)
 			}
 		}
@@ -165,11 +166,8 @@ func (s *domains) addExisting(g *demand.Group, keys []string, add func([]string)
 
 // certainly is the domain of a machine, empty if it is not certain.
 func certainly(m *supply.Machine, key string) []string {
-	if domain, ok := m.Domain(key); ok {
-		return []string{domain}
-	}
-	if r := m.Says(key); r.Absent() && affinity.Fixed(r) {
-		return []string{nowhere}
+	if r := m.Says(key); affinity.Fixed(r) {
+		return values(r)
 	}
 	return nil
 }

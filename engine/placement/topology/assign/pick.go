@@ -27,7 +27,7 @@ func (p *part) open(domain int) bool {
 	if domain < 0 {
 		return !p.bound
 	}
-	return p.l.Open(domain, p.Part, p.n)
+	return p.l.Open(domain, p.Part)
 }
 
 // pick chooses the cell for one more pod, with so many left: of those that all
@@ -55,12 +55,11 @@ func (v *assignment) pick(left int) int {
 
 // rank orders cells, the lowest is the best: by how many pods would find no room, what
 // preferred rules have against the cell, whether a machine has to be launched for the
-// pod, how many pods are there of spreads that count this one (where each pod keeps
-// those level, spreads hold that are about others), and of spreads that do not.
-type rank struct{ short, objections, launched, load, around int }
+// pod, and how many pods are there of spreads that count this one.
+type rank struct{ short, objections, launched, load int }
 
 func (r rank) compare(o rank) int {
-	return cmp.Or(r.short-o.short, r.objections-o.objections, r.launched-o.launched, r.load-o.load, r.around-o.around)
+	return cmp.Or(r.short-o.short, r.objections-o.objections, r.launched-o.launched, r.load-o.load)
 }
 
 func (v *assignment) rank(i, left int) rank {
@@ -77,13 +76,8 @@ func (v *assignment) rank(i, left int) rank {
 			r.objections += p.Weight
 		case p.Weight > 0:
 			r.objections += p.Weight * p.l.Objections(p.at[i], p.Selected)
-		case p.fixed && p.Selected:
-			// The counts have them where they came to be: they go as evenly as before.
-			r.load += v.count(i)
 		case p.l.Kind == topology.Spread && p.Selected:
 			r.load += p.l.Selected(p.at[i])
-		case p.l.Kind == topology.Spread:
-			r.around += p.l.Selected(p.at[i])
 		}
 	}
 	return r
