@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"weak"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
-	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
@@ -23,24 +21,24 @@ import (
 type inventory struct {
 	// types are by name; launches are all ways to buy them, the cheapest first,
 	// equal ones by type, zone, capacity type and reservation, each with the index of its
-	// type as its kind.
-	types    []*catalog.Type
-	launches []Launch
+	// type as its kind. Allocatable is what can be requested of types.
+	types       []*catalog.Type
+	allocatable []corev1.ResourceList
+	launches    []Launch
 	// defined are the labels that types and offerings give.
 	defined map[string]bool
 
 	mu sync.Mutex
 	// index answers for launches what they say about labels; one without a label may come
-	// to have it. allocatable memoises what can be requested of types, by the names of the
-	// dimensions: what-ifs about pods of different resources take turns.
-	index       *affinity.Index
-	allocatable map[string][][]int64
+	// to have it.
+	index *affinity.Index
 }
 
 func newInventory(types []*catalog.Type) *inventory {
-	v := &inventory{allocatable: map[string][][]int64{}, defined: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
+	v := &inventory{defined: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
 	v.types = slices.SortedStableFunc(slices.Values(types), func(a, b *catalog.Type) int { return cmp.Compare(a.Name, b.Name) })
 	for kind, t := range v.types {
+		v.allocatable = append(v.allocatable, t.Allocatable())
 		for i := range t.Offerings {
 			o := &t.Offerings[i]
 			v.launches = append(v.launches, Launch{Kind: int32(kind), Offering: o})
@@ -75,7 +73,20 @@ func newInventory(types []*catalog.Type) *inventory {
 // shared and must not be changed.
 func (s *Supply) Sold(list []*catalog.Type) (types []*catalog.Type, allocatable [][]int64, launches []Launch) {
 	v := s.cache.inventory(list)
-	return v.types, v.requestable(s), v.launches
+	for i := range v.types {
+		allocatable = append(allocatable, s.requestable(v, i))
+	}
+	return v.types, allocatable, v.launches
+}
+
+// requestable is what can be requested of the i-th type.
+func (s *Supply) requestable(v *inventory, i int) []int64 {
+	out := s.Dims.Have(v.allocatable[i])
+	s.limitVolumes(out, nil, func(driver string) (limit int64, limited bool) {
+		limit, limited = v.types[i].AttachLimits[driver]
+		return limit, limited
+	})
+	return out
 }
 
 // satisfying are the launches that a pool's requirements allow, and the types that they are of.
@@ -88,40 +99,6 @@ func (v *inventory) satisfying(want requirement.Set) (launches, types bitset.Set
 		types.Add(int(v.launches[i].Kind))
 	}
 	return launches, types
-}
-
-// mostKept is of how many sets of dimensions something is kept before all of it is forgotten.
-const mostKept = 64
-
-// requestable is what can be requested of each type.
-func (v *inventory) requestable(s *Supply) [][]int64 {
-	if slices.ContainsFunc(s.Dims.Names, demand.OfVolumes) {
-		return v.requestableOf(s) // depends on the cluster's volumes
-	}
-	var key strings.Builder
-	for _, name := range s.Dims.Names {
-		key.WriteString(string(name))
-		key.WriteByte(0)
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	known, ok := v.allocatable[key.String()]
-	if !ok {
-		if len(v.allocatable) >= mostKept {
-			clear(v.allocatable)
-		}
-		known = v.requestableOf(s)
-		v.allocatable[key.String()] = known
-	}
-	return known
-}
-
-func (v *inventory) requestableOf(s *Supply) [][]int64 {
-	out := make([][]int64, len(v.types))
-	for i, t := range v.types {
-		out[i] = s.Allocatable(t)
-	}
-	return out
 }
 
 // Cache keeps from one plan to the next the lists of instance types that clouds

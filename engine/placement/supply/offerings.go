@@ -100,11 +100,11 @@ func (m *Offerings) addPool(s *Supply, p *snapshot.Pool) {
 	if entry.Closed == nil {
 		v := s.cache.inventory(p.Types)
 		launches, types := v.satisfying(p.Requirements)
-		allocatable, kinds := v.requestable(s), make([]int32, len(v.types))
+		kinds := make([]int32, len(v.types))
 		m.Kinds = slices.Grow(m.Kinds, types.Len())
 		for i := range types.All() {
 			kinds[i] = int32(len(m.Kinds))
-			m.Kinds = append(m.Kinds, Kind{Type: v.types[i], Allocatable: allocatable[i], Size: entry.SizeOf(v.types[i])})
+			m.Kinds = append(m.Kinds, Kind{Type: v.types[i], Allocatable: s.requestable(v, i), Size: entry.SizeOf(v.types[i])})
 		}
 		m.Launches = slices.Grow(m.Launches, launches.Len())
 		for i := range launches.All() {
@@ -114,23 +114,6 @@ func (m *Offerings) addPool(s *Supply, p *snapshot.Pool) {
 	}
 	entry.Hi = len(m.Launches)
 	m.Pools = append(m.Pools, entry)
-}
-
-// Allocatable is a type's, as a vector.
-func (s *Supply) Allocatable(t *catalog.Type) []int64 {
-	out := s.Dims.Have(t.Capacity)
-	for i, n := range s.Dims.Need(snapshot.AmountsOf(t.Overhead)) {
-		out[i] = max(0, out[i]-n)
-	}
-	if i, ok := s.Dims.Index[corev1.ResourceMemory]; ok {
-		pages := t.HugePages()
-		out[i] = max(0, out[i]-pages.Value())
-	}
-	s.limitVolumes(out, nil, func(driver string) (limit int64, limited bool) {
-		limit, limited = t.AttachLimits[driver]
-		return limit, limited
-	})
-	return out
 }
 
 // says is what a machine that was launched this way would say about a label.
