@@ -41,7 +41,7 @@ func (t *packing) values(b *pack.Box) *supply.MinValues {
 
 // relax lowers the minValues of a claim to what its alternatives have, and reports
 // whether it had to.
-func (t *claims) relax(set requirement.Set, p *supply.Pool, chosen []int) (requirement.Set, bool) {
+func (t *packing) relax(set requirement.Set, p *supply.Pool, chosen []int) (requirement.Set, bool) {
 	if !t.w.opts.RelaxMinValues || len(p.MinValues) == 0 {
 		return set, false
 	}
@@ -59,7 +59,7 @@ func (t *claims) relax(set requirement.Set, p *supply.Pool, chosen []int) (requi
 // minValues demand: of those that lack some, first those with the fewest pods, then the
 // dearest. Their pods stay where they are. What a box could become only grows as others
 // go, so one look at each does.
-func (t *claims) keepMinValues(boxes []pack.Box) []pack.Box {
+func (t *packing) keepMinValues(boxes []pack.Box) []pack.Box {
 	if t.w.opts.RelaxMinValues {
 		return boxes
 	}
@@ -91,7 +91,7 @@ func (t *packing) podsOf(b *pack.Box) int {
 
 // keepsMinValues reports whether a box, one of so many, has alternatives with the
 // different values that its pool demands.
-func (t *claims) keepsMinValues(b *pack.Box, boxes int) bool {
+func (t *packing) keepsMinValues(b *pack.Box, boxes int) bool {
 	p := t.poolOf(b)
 	if len(p.MinValues) == 0 || len(p.Limits) == 0 {
 		return true

@@ -85,23 +85,16 @@ func (t *packing) suits(c *content, i int) bool {
 	return m.Takes(c.need, l) && !slices.ContainsFunc(m.Overheads[l.Overhead].Present, func(p pack.Token) bool { return slices.Contains(c.clashes, p) })
 }
 
-// claims turns the boxes of a packing into machines to launch.
-type claims struct {
-	*packing
-	// lists memoises shortlists.
-	lists map[string]*list
-}
-
 // admit puts boxes in order, charges them to their pools, and drops those that the pools'
 // limits do not leave enough of a choice.
-func (t *claims) admit(boxes []pack.Box) []pack.Box {
+func (t *packing) admit(boxes []pack.Box) []pack.Box {
 	slices.SortFunc(boxes, func(a, b pack.Box) int { return t.compareBoxes(&a, &b) })
 	t.charge(boxes, 1)
 	return t.keepMinValues(boxes)
 }
 
 // nodes turns boxes into machines to launch and takes their pods from the groups.
-func (t *claims) nodes(boxes []pack.Box) []plan.NewNode {
+func (t *packing) nodes(boxes []pack.Box) []plan.NewNode {
 	out := make([]plan.NewNode, len(boxes))
 	for i := range boxes {
 		chosen := 0
@@ -113,7 +106,7 @@ func (t *claims) nodes(boxes []pack.Box) []plan.NewNode {
 
 // compareBoxes orders boxes by pool and by what they are, the cheapest first. Which zones they
 // get depends on those that came before, so what their types are called comes last.
-func (t *claims) compareBoxes(a, b *pack.Box) int {
+func (t *packing) compareBoxes(a, b *pack.Box) int {
 	x, y := &t.problem.Models[a.Model], &t.problem.Models[b.Model]
 	one, other := &t.w.Offerings.Launches[t.launch[a.Model]], &t.w.Offerings.Launches[t.launch[b.Model]]
 	if c := cmp.Or(cmp.Compare(one.Pool, other.Pool), cmp.Compare(x.Price, y.Price)); c != 0 {
@@ -126,7 +119,7 @@ func (t *claims) compareBoxes(a, b *pack.Box) int {
 }
 
 // charge takes the boxes from their pools' limits, or gives them back.
-func (t *claims) charge(boxes []pack.Box, times int64) {
+func (t *packing) charge(boxes []pack.Box, times int64) {
 	for i := range boxes {
 		t.w.Offerings.Charge(t.launch[boxes[i].Model], times)
 	}
@@ -134,7 +127,7 @@ func (t *claims) charge(boxes []pack.Box, times int64) {
 
 // node turns one of so many boxes into a machine, and tells the launch that is counted
 // on.
-func (t *claims) node(b *pack.Box, boxes int) (plan.NewNode, int) {
+func (t *packing) node(b *pack.Box, boxes int) (plan.NewNode, int) {
 	c := t.contentOf(b)
 	n := plan.NewNode{Pool: c.pool.Name}
 	n.Pods = make([]*snapshot.Pod, 0, t.podsOf(b))
@@ -157,7 +150,7 @@ type list struct {
 	types   requirement.Requirement
 }
 
-func (t *claims) listOf(chosen []int) *list {
+func (t *packing) listOf(chosen []int) *list {
 	key := make([]byte, 0, 3*len(chosen))
 	for _, i := range chosen {
 		key = binary.AppendUvarint(key, uint64(i))
@@ -186,7 +179,7 @@ func (t *claims) listOf(chosen []int) *list {
 // that were checked. A pod that only excludes certain values of a label which the
 // machine will not have at all is content as it is: to demand anything about the
 // label would be to ask for one.
-func (t *claims) requirements(c *content, types requirement.Requirement, choice int) requirement.Set {
+func (t *packing) requirements(c *content, types requirement.Requirement, choice int) requirement.Set {
 	set := c.pool.Requirements
 	for _, term := range c.terms {
 		set = set.And(slices.DeleteFunc(slices.Clone(term), func(r requirement.Requirement) bool {
@@ -205,16 +198,12 @@ func (t *claims) requirements(c *content, types requirement.Requirement, choice 
 
 // requests are the pods', and the least that DaemonSets take on any of the
 // alternatives.
-func (t *claims) requests(c *content, chosen []int) corev1.ResourceList {
+func (t *packing) requests(c *content, chosen []int) corev1.ResourceList {
 	sum := slices.Clone(c.need)
-	last := t.w.Offerings.Launches[chosen[0]].Overhead
-	least := slices.Clone(t.w.Offerings.Overheads[last].Need)
+	least := slices.Clone(t.w.Offerings.Overheads[t.w.Offerings.Launches[chosen[0]].Overhead].Need)
 	for _, i := range chosen {
-		if o := t.w.Offerings.Launches[i].Overhead; o != last {
-			last = o
-			for d, n := range t.w.Offerings.Overheads[o].Need {
-				least[d] = min(least[d], n)
-			}
+		for d, n := range t.w.Offerings.Overheads[t.w.Offerings.Launches[i].Overhead].Need {
+			least[d] = min(least[d], n)
 		}
 	}
 	vector.Add(sum, least, 1)

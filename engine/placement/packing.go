@@ -27,13 +27,15 @@ type packing struct {
 	accepts [][]bitset.Set
 	cells   *affinity.Cells
 	problem pack.Problem
+	// lists memoises shortlists.
+	lists map[string]*list
 }
 
 // newPacking makes the problem of putting the groups on the pools' machines. Groups
 // that none of them accepts are left out, and exotic machines but for some that are offered
 // in any case.
 func (w *world) newPacking(pools []*supply.Pool, groups []*demand.Group, offered bitset.Set) *packing {
-	t := &packing{w: w, pools: pools, problem: pack.Problem{Dims: len(w.Dims.Names)}}
+	t := &packing{w: w, pools: pools, lists: map[string]*list{}, problem: pack.Problem{Dims: len(w.Dims.Names)}}
 	t.addShapes(groups, offered)
 	t.divideLabels()
 	t.addModels()

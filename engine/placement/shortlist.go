@@ -14,7 +14,7 @@ import (
 // maxTypes types, more where the pool's minValues need them, and each of them fits the
 // pool's limits whichever of the boxes becomes what: what the limits leave beyond the
 // boxes as planned is divided between them.
-func (t *claims) shortlist(c *content, planned, boxes int) []int {
+func (t *packing) shortlist(c *content, planned, boxes int) []int {
 	suiting := t.suiting(c, planned, boxes)
 	offering := func(i int) *catalog.Offering { return t.w.Offerings.Launches[i].Offering }
 	at := 0
@@ -34,7 +34,7 @@ func (t *claims) shortlist(c *content, planned, boxes int) []int {
 
 // suiting are the launches that would hold the content, the cheapest first: all of
 // them where the pool has minValues, else those of as many types as may be named.
-func (t *claims) suiting(c *content, planned, boxes int) (out []int) {
+func (t *packing) suiting(c *content, planned, boxes int) (out []int) {
 	m := t.w.Offerings
 	base := m.Kinds[m.Launches[planned].Kind].Size
 	named, kinds := bitset.New(len(m.Kinds)), 0
@@ -61,7 +61,7 @@ func (t *claims) suiting(c *content, planned, boxes int) (out []int) {
 }
 
 // cut keeps the cheapest types, and those that bring values that minValues need.
-func (t *claims) cut(c *content, suiting []int) []int {
+func (t *packing) cut(c *content, suiting []int) []int {
 	m := t.w.Offerings
 	kept := map[int32]bool{}
 	counts := t.w.Offerings.NewMinValues(c.pool)

@@ -134,11 +134,10 @@ func (w *world) launch(pools []*supply.Pool) {
 		}
 		t.priceLimits(w.limits)
 		solution := pack.Solve(&t.problem)
-		c := &claims{packing: t, lists: map[string]*list{}}
-		boxes := c.admit(solution.Boxes)
+		boxes := t.admit(solution.Boxes)
 		again = 0 < len(boxes) && len(boxes) < len(solution.Boxes)
 		bound = max(bound, t.bound(solution, boxes))
-		w.plan.NewNodes = append(w.plan.NewNodes, c.nodes(boxes)...)
+		w.plan.NewNodes = append(w.plan.NewNodes, t.nodes(boxes)...)
 		w.Offerings.Exhaust()
 		if again {
 			w.Offerings.Commit(w.opts.Ledger.With(w.plan.NewNodes))
