@@ -74,7 +74,7 @@ func (r *run) affordable(none, with *world, before map[string]float64) bool {
 	}
 	holders := 0.0
 	for _, sh := range none.asked {
-		if with.followed.Some(sh) {
+		if with.followed[sh.Key] != 0 {
 			holders += before[sh.Key]
 		}
 	}

@@ -2,11 +2,11 @@ package placement
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/millwright-dev/millwright/engine/placement/demand"
-	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -99,7 +99,8 @@ func join(first, second *plan.Plan, s *snapshot.Snapshot, made []*snapshot.Node)
 			n := &out.NewNodes[i] // has room for it whatever it becomes
 			n.Pods = append(n.Pods, x.Pod)
 			slices.SortFunc(n.Pods, snapshot.ComparePods)
-			n.Requests = vector.Sum(n.Requests, x.Pod.Class.Requests)
+			n.Requests = maps.Clone(n.Requests)
+			x.Pod.Class.Requests.AddTo(n.Requests)
 			continue
 		}
 		// The copy of a machine stands for the machine itself.

@@ -105,33 +105,28 @@ func (x *Index) column(key string) *column {
 		return col
 	}
 	col := &column{of: make([]int32, x.size)}
-	known := statements{values: map[string]int32{}, others: map[string]int32{}}
+	ids := map[statement]int32{}
 	for place := range x.size {
-		col.of[place] = known.number(x.at(place, key))
+		r := x.at(place, key)
+		var s statement
+		if s.text, s.value = Value(r); !s.value {
+			s.text = r.Exact()
+		}
+		id, ok := ids[s]
+		if !ok {
+			id = int32(len(col.says))
+			ids[s], col.says = id, append(col.says, r)
+		}
+		col.of[place] = id
 	}
-	col.says = known.list
 	x.columns[key] = col
 	return col
 }
 
-// statements numbers different requirements on one key.
-type statements struct {
-	list           []requirement.Requirement
-	values, others map[string]int32
-}
-
-func (s *statements) number(r requirement.Requirement) int32 {
-	ids := s.values
-	name, certain := Value(r)
-	if !certain {
-		ids, name = s.others, r.Exact()
-	}
-	id, ok := ids[name]
-	if !ok {
-		id = int32(len(s.list))
-		ids[name], s.list = id, append(s.list, r)
-	}
-	return id
+// statement is what a place says about a key: its value, or what may be.
+type statement struct {
+	text  string
+	value bool
 }
 
 // Fixed reports whether a statement leaves nothing open: the label is missing,

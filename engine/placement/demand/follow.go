@@ -7,27 +7,12 @@ import (
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 )
 
-// Followed are the preferences that a plan follows; nil is none.
-type Followed map[preferenceID]bool
-
-// preferenceID is a preference by the key of the shape that has it and its place there.
-type preferenceID struct {
-	shape string
-	at    int
-}
+// Followed are the preferences that a plan follows, by the keys of the shapes that have them: a
+// bit for each, the heaviest the lowest. Of a shape it follows 64 at most.
+type Followed map[string]uint64
 
 // Has reports whether the i-th preference of a shape is followed.
-func (f Followed) Has(sh *Shape, i int) bool { return f[preferenceID{sh.Key, i}] }
-
-// Some reports whether some preference of a shape is followed.
-func (f Followed) Some(sh *Shape) bool {
-	for i := range sh.Preferences {
-		if f.Has(sh, i) {
-			return true
-		}
-	}
-	return false
-}
+func (f Followed) Has(sh *Shape, i int) bool { return f[sh.Key]>>i&1 == 1 }
 
 // With is f and the i-th preference of each of some shapes.
 func (f Followed) With(shapes []*Shape, i int) Followed {
@@ -35,7 +20,7 @@ func (f Followed) With(shapes []*Shape, i int) Followed {
 	maps.Copy(out, f)
 	for _, sh := range shapes {
 		if i < len(sh.Preferences) {
-			out[preferenceID{sh.Key, i}] = true
+			out[sh.Key] |= 1 << i
 		}
 	}
 	return out
@@ -73,8 +58,7 @@ func (b *Batch) Prefer(f Followed) []*Shape {
 func (b *Batch) live(f Followed) map[int]bool {
 	live := map[int]bool{}
 	if b.PodTopology != nil {
-		maps.Copy(live, b.PodTopology.Wanted)
-		maps.Copy(live, b.PodTopology.guarded)
+		maps.Copy(live, b.PodTopology.live)
 	}
 	for _, g := range b.Groups {
 		for i, p := range g.Shape.Preferences {

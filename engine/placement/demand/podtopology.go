@@ -22,22 +22,20 @@ type PodTopology struct {
 	// spread agree on which nodes it counts.
 	Owners []*Node
 	byID   map[string]int
-	// declared are the rules of each shape, memberships memoises in what else it takes part,
+	// declared are the rules of each shape with their weights as preferences, zero for those that it
+	// requires; memberships memoises in what else it takes part,
 	// invalid is why a shape's rules cannot be read.
-	declared    map[*snapshot.Shape][]declaration
+	declared    map[*snapshot.Shape]map[int]int
 	memberships map[*snapshot.Shape][]Membership
 	invalid     map[*snapshot.Shape]error
 	// anchored are the rules that select one value of one label, by that; loose are
 	// the others.
 	anchored map[[2]string][]int
 	loose    []int
-	// Wanted are the rules that pending pods require, guarded those that pods which
-	// run have against others.
-	Wanted, guarded map[int]bool
+	// live are the rules that pending pods require, and those that pods which run have against
+	// others.
+	live map[int]bool
 }
-
-// declaration is a rule of a shape, required or with the weight of a preference.
-type declaration struct{ rule, weight int }
 
 // Membership is a shape's part in a rule.
 type Membership struct {
@@ -52,8 +50,8 @@ type Membership struct {
 // that run and of DaemonSets.
 func (b *Batch) newPodTopology(classes []*snapshot.Class, shapes []*snapshot.Shape) *PodTopology {
 	c := &PodTopology{
-		byID: map[string]int{}, declared: map[*snapshot.Shape][]declaration{}, memberships: map[*snapshot.Shape][]Membership{},
-		invalid: map[*snapshot.Shape]error{}, anchored: map[[2]string][]int{}, Wanted: map[int]bool{}, guarded: map[int]bool{},
+		byID: map[string]int{}, declared: map[*snapshot.Shape]map[int]int{}, memberships: map[*snapshot.Shape][]Membership{},
+		invalid: map[*snapshot.Shape]error{}, anchored: map[[2]string][]int{}, live: map[int]bool{},
 	}
 	labels := namespaces(b.Snap, classes)
 	for _, s := range shapes {
@@ -129,30 +127,28 @@ func (c *PodTopology) own(s *snapshot.Shape, namespaces map[string]map[string]st
 		if running && (d.Kind != topology.AntiAffinity || d.Weight > 0) {
 			continue
 		}
-		c.declare(d, s, running)
+		c.declare(d, s)
 	}
 }
 
 // declare enters a rule of a shape, once.
-func (c *PodTopology) declare(d *topology.Demand, s *snapshot.Shape, running bool) {
+func (c *PodTopology) declare(d *topology.Demand, s *snapshot.Shape) {
 	id := c.ruleOf(d, s)
-	if slices.ContainsFunc(c.declared[s], func(o declaration) bool { return o.rule == id }) {
+	if _, ok := c.declared[s][id]; ok {
 		return
 	}
-	c.declared[s] = append(c.declared[s], declaration{id, d.Weight})
-	switch {
-	case running:
-		c.guarded[id] = true
-	case d.Weight == 0:
-		c.Wanted[id] = true
+	if c.declared[s] == nil {
+		c.declared[s] = map[int]int{}
 	}
+	c.declared[s][id] = d.Weight
+	c.live[id] = c.live[id] || d.Weight == 0
 }
 
 // share adds the rule of pods that wait for the volume of one claim.
 func (c *PodTopology) share(s *snapshot.Shape, book *volumes.Book) {
 	for _, name := range book.Together(s) {
 		d := topology.OneZone(types.NamespacedName{Namespace: s.Namespace, Name: name})
-		c.declare(&d, s, false)
+		c.declare(&d, s)
 	}
 }
 
@@ -187,18 +183,12 @@ func (c *PodTopology) MembershipsOf(s *snapshot.Shape) []Membership {
 	for key, value := range s.Labels {
 		candidates = append(candidates, c.anchored[[2]string{key, value}]...)
 	}
-	for _, o := range c.declared[s] {
-		candidates = append(candidates, o.rule)
-	}
+	candidates = slices.AppendSeq(candidates, maps.Keys(c.declared[s]))
 	slices.Sort(candidates)
 	var out []Membership
 	for _, i := range slices.Compact(candidates) {
-		r := Membership{Rule: i, Part: topology.Part{Selected: c.Counts[i].Selects(s)}}
-		for _, o := range c.declared[s] {
-			if o.rule == i {
-				r.Declares, r.Weight = o.weight == 0, o.weight
-			}
-		}
+		weight, declared := c.declared[s][i]
+		r := Membership{Rule: i, Part: topology.Part{Declares: declared && weight == 0, Selected: c.Counts[i].Selects(s)}, Weight: weight}
 		if r.Declares || r.Selected || r.Weight > 0 {
 			out = append(out, r)
 		}

@@ -145,11 +145,6 @@ func (l *DomainCounts) Where() []string {
 	return l.names(func(t *domainCount) bool { return t.selected > 0 })
 }
 
-// Declared are the domains with pods that declare the rule, by name.
-func (l *DomainCounts) Declared() []string {
-	return l.names(func(t *domainCount) bool { return t.declarers > 0 })
-}
-
 func (l *DomainCounts) names(which func(*domainCount) bool) []string {
 	var out []string
 	for i := range l.domains {
@@ -167,9 +162,10 @@ const Planned = "planned/"
 // Standing prints how many selected pods are in each domain.
 func (l *DomainCounts) Standing() string {
 	names := l.names(func(t *domainCount) bool { return t.known || t.selected > 0 })
+	declarers := l.names(func(t *domainCount) bool { return t.declarers > 0 })
 	switch {
-	case l.Kind == AntiAffinity && l.anywhere == 0 && len(l.Declared()) > 0:
-		return "pods that declare it are in " + strings.Join(l.Declared(), ", ")
+	case l.Kind == AntiAffinity && l.anywhere == 0 && len(declarers) > 0:
+		return "pods that declare it are in " + strings.Join(declarers, ", ")
 	case len(names) == 0 && l.Kind == Spread:
 		return "no node has the label"
 	case len(names) == 0:

@@ -33,21 +33,21 @@ type reader struct {
 	err        error
 }
 
-// DemandsOf are the rules that pods of a shape own: spreads, affinity,
-// anti-affinity, and of each what is required first. namespaces are the labels
-// of the cluster's namespaces.
+// DemandsOf are the rules that pods of a shape own: spreads, affinity, anti-affinity.
+// namespaces are the labels of the cluster's namespaces.
 func DemandsOf(s *snapshot.Shape, namespaces map[string]map[string]string) ([]Demand, error) {
 	r := &reader{shape: s, namespaces: namespaces}
 	r.spreads()
-	if s.Affinity != nil && s.Affinity.PodAffinity != nil {
-		r.together(s.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
-		r.preferred(Affinity, s.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	if a := s.Affinity; a != nil && a.PodAffinity != nil {
+		r.together(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		r.preferred(Affinity, a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
-	if s.Affinity != nil && s.Affinity.PodAntiAffinity != nil {
-		for i := range s.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			r.term("pod anti-affinity term", i, AntiAffinity, &s.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[i], 0)
+	if a := s.Affinity; a != nil && a.PodAntiAffinity != nil {
+		required := a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		for i := range required {
+			r.term("pod anti-affinity term", i, AntiAffinity, &required[i], 0)
 		}
-		r.preferred(AntiAffinity, s.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+		r.preferred(AntiAffinity, a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 	if r.err != nil {
 		return nil, r.err
@@ -75,20 +75,14 @@ func (r *reader) spreads() {
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	for _, action := range []corev1.UnsatisfiableConstraintAction{corev1.DoNotSchedule, corev1.ScheduleAnyway} {
-		for i := range r.shape.Spread {
-			c := &r.shape.Spread[i]
-			if c.WhenUnsatisfiable != action {
-				continue
-			}
-			d := Demand{}
-			if action == corev1.ScheduleAnyway {
-				d.Weight = FullWeight
-			} else {
-				d.Beside = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == requirement.NormalizeKey(c.TopologyKey) })
-			}
-			r.add("topology spread constraint", i, &d, r.spread(&d.Rule, c))
+	for i := range r.shape.Spread {
+		c, d := &r.shape.Spread[i], Demand{}
+		if c.WhenUnsatisfiable == corev1.ScheduleAnyway {
+			d.Weight = FullWeight
+		} else {
+			d.Beside = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == requirement.NormalizeKey(c.TopologyKey) })
 		}
+		r.add("topology spread constraint", i, &d, r.spread(&d.Rule, c))
 	}
 }
 

@@ -111,9 +111,6 @@ func (r *Rule) Selects(s *snapshot.Shape) bool {
 	return true
 }
 
-// OfClaim reports whether the rule is about a volume that is still to be made.
-func (r *Rule) OfClaim() bool { return r.claim.Name != "" }
-
 // PerNode reports whether every node is a domain of its own.
 func (r *Rule) PerNode() bool { return r.Key == corev1.LabelHostname }
 

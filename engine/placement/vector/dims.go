@@ -2,7 +2,6 @@ package vector
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -138,11 +137,4 @@ func (d *Dims) Amount(i int, n int64) string {
 	}
 	q := Quantity(d.Names[i], n)
 	return fmt.Sprintf("%s %s", d.Names[i], q.String())
-}
-
-// Sum adds more to a list, as a new one.
-func Sum(list corev1.ResourceList, more snapshot.Amounts) corev1.ResourceList {
-	out := maps.Clone(list)
-	more.AddTo(out)
-	return out
 }
