@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
@@ -15,9 +13,8 @@ import (
 )
 
 // useExisting puts pods on machines that exist or are on their way: first where an
-// earlier plan counted on a machine, then the largest pods first, of equal ones
-// those with the least choice, each on the machine with the least left that takes it.
-// Groups that others kept out in an earlier round may come before them.
+// earlier plan counted on a machine, then the largest pods first, each on the machine with the
+// least left that takes it. Groups that others kept out in an earlier round may come before them.
 func (w *world) useExisting() {
 	if len(w.Machines.List) == 0 {
 		return
@@ -63,8 +60,7 @@ func (w *world) openTo(g *demand.Group) bitset.Set {
 }
 
 // bySize lists the groups, those that others kept out first, then those for which no
-// machine can be launched: of each the largest need first, then those for which the
-// fewest machines are open, and those with the most inter-pod constraints.
+// machine can be launched: of each the largest need first.
 func (e *existing) bySize() []*demand.Group {
 	largest := make([]int64, len(e.Dims.Names))
 	for _, m := range e.Machines.List {
@@ -72,14 +68,12 @@ func (e *existing) bySize() []*demand.Group {
 			largest[i] = max(largest[i], n)
 		}
 	}
-	size, choice := make(map[*demand.Group]float64, len(e.Groups)), make(map[*demand.Group]int, len(e.Groups))
-	class := make(map[*demand.Group]int, len(e.Groups))
+	size, class := make(map[*demand.Group]float64, len(e.Groups)), make(map[*demand.Group]int, len(e.Groups))
 	for _, g := range e.Groups {
-		choice[g] = e.open[g].Len()
 		switch {
 		case e.cuts.First(g):
 			class[g] = -1
-		case choice[g] > 0 && e.Offerings.Sells(g.Shape.Node, g.Need):
+		case e.Offerings.Sells(g.Shape.Node, g.Need):
 			class[g] = 1
 		}
 		for i, n := range g.Need {
@@ -88,8 +82,7 @@ func (e *existing) bySize() []*demand.Group {
 	}
 	out := slices.Clone(e.Groups)
 	slices.SortStableFunc(out, func(a, b *demand.Group) int {
-		return cmp.Or(cmp.Compare(class[a], class[b]), cmp.Compare(size[b], size[a]),
-			cmp.Compare(choice[a], choice[b]), cmp.Compare(len(b.Shape.Memberships), len(a.Shape.Memberships)))
+		return cmp.Or(cmp.Compare(class[a], class[b]), cmp.Compare(size[b], size[a]))
 	})
 	return out
 }
@@ -203,7 +196,7 @@ func (e *existing) keepNominated() {
 		f := e.Family(g.Shape)
 		var left []*snapshot.Pod
 		for unit := range slices.Chunk(g.Pods, g.Bundle) {
-			i, ok := e.Machines.ByName[e.Snap.Nominated[types.NamespacedName{Namespace: unit[0].Namespace, Name: unit[0].Name}]]
+			i, ok := e.NominatedTo(unit[0])
 			if ok && set.Has(i) && e.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
 				e.place(g, &f, i, unit)
 			} else {

@@ -20,8 +20,8 @@ type Shape struct {
 	Key string
 	// Node is what the node has to be, for volumes included.
 	*Node
-	// members are the pods of a unit, nil for a shape of single pods.
-	members []Member
+	// Members are the pods of a unit, nil for a shape of single pods.
+	Members []Member
 	// present are the tokens of host ports and disks that the pod brings onto its node,
 	// conflicts those that it cannot be with there.
 	present, conflicts []pack.Token
@@ -102,7 +102,7 @@ func (sh *Shape) refuse(r plan.Reason) { sh.Refused = append(sh.Refused, r) }
 // identify writes down everything that makes a difference.
 func (sh *Shape) identify() {
 	k := append(make(key, 0, len(sh.Node.Key())+keySize), sh.Node.Key()...)
-	for _, m := range sh.members {
+	for _, m := range sh.Members {
 		k.text(m.Shape.Key)
 		k.number(m.Count)
 	}

@@ -8,9 +8,6 @@ import (
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
-// Members are what a unit of the shape has, nil if it is not one of units.
-func (sh *Shape) Members() []Member { return sh.members }
-
 // Member is a number of equal pods in a unit.
 type Member struct {
 	Shape *Shape
@@ -22,7 +19,7 @@ type Member struct {
 // any of them demands, but for the rules that they keep by being together. ok is false
 // if such pods cannot share a node.
 func (b *Batch) Unit(members []Member, kept func(rule int) bool) (unit *Shape, ok bool) {
-	sh := &Shape{Node: members[0].Shape.Node, members: members}
+	sh := &Shape{Node: members[0].Shape.Node, Members: members}
 	families := make([]pack.Family, len(members))
 	for i, m := range members {
 		families[i] = b.Family(m.Shape)
@@ -93,11 +90,11 @@ func (sh *Shape) play(r Membership, kept func(rule int) bool, inTurn bool) {
 
 // Record enters n units of the shape into a domain of one of its rules.
 func (sh *Shape) Record(l *topology.DomainCounts, domain int, r Membership, n int) {
-	if len(sh.members) == 0 {
+	if len(sh.Members) == 0 {
 		l.Record(domain, r.Part, n)
 		return
 	}
-	for _, m := range sh.members {
+	for _, m := range sh.Members {
 		for _, x := range m.Shape.Memberships {
 			if x.Rule == r.Rule {
 				l.Record(domain, topology.Part{Declares: x.Declares && r.Declares, Selected: x.Selected}, n*m.Count)
@@ -108,11 +105,11 @@ func (sh *Shape) Record(l *topology.DomainCounts, domain int, r Membership, n in
 
 // Playing is how many pods of a unit of the shape take part in a rule.
 func (sh *Shape) Playing(rule int) int {
-	if len(sh.members) == 0 {
+	if len(sh.Members) == 0 {
 		return 1
 	}
 	n := 0
-	for _, m := range sh.members {
+	for _, m := range sh.Members {
 		if slices.ContainsFunc(m.Shape.Memberships, func(r Membership) bool { return r.Rule == rule }) {
 			n += m.Count
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/nomination"
@@ -82,11 +83,11 @@ func (s *Supply) newMachine(n *snapshot.Node) *Machine {
 	if n.Object == nil {
 		m.labels = n.Guaranteed()
 		if n.Claim.ProviderID == "" {
-			var types []*catalog.Type
+			var list []*catalog.Type
 			if p := s.Snap.Pool(n.Pool()); p != nil {
-				types = p.Types
+				list = p.Types
 			}
-			m.open = s.cache.inventory(types).defined
+			m.open = s.cache.inventory(list).defined
 		}
 	}
 	m.Load.Free = s.Dims.Have(n.Allocatable())
@@ -246,6 +247,12 @@ func (m *Machine) nodeName() string {
 		return unknownName
 	}
 	return m.Node.Object.Name
+}
+
+// NominatedTo is the machine that an earlier plan counted on for a pod, if it is there.
+func (s *Supply) NominatedTo(p *snapshot.Pod) (machine int, ok bool) {
+	machine, ok = s.Machines.ByName[s.Snap.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]]
+	return machine, ok
 }
 
 // Accepting are the machines that will do. The result is shared.

@@ -16,10 +16,6 @@ type Assigner struct {
 	// allowance is how much more a preferred domain may cost, as a share.
 	allowance float64
 	cuts      *Cuts
-	// groups are the keys of the groups that require each rule.
-	groups [][]string
-	// divided is how many pods of each group were given a domain.
-	divided map[string]int
 	// waiting are the groups whose turn has not come.
 	waiting []*demand.Group
 	// slots are the domains of groups that are bound to some.
@@ -38,7 +34,7 @@ func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
 	where := &domains{Supply: s, offered: map[offersKey]*offers{}}
 	a := &Assigner{
 		counter:   &counter{domains: where, counted: map[countedBy]bitset.Set{}},
-		allowance: allowance, cuts: cuts, divided: map[string]int{}, slots: map[*demand.Group]slot{},
+		allowance: allowance, cuts: cuts, slots: map[*demand.Group]slot{},
 	}
 	a.observe()
 	return a

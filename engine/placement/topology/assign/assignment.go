@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -29,11 +27,13 @@ type assignment struct {
 	// prefers reports whether some of the rules are preferences, starts whether the first
 	// pod decides for all.
 	prefers, starts bool
-	// whole is the group as it was, rest are its pods that have no cell yet, and apart the parts
+	// whole is the group as it was, with the pods of its quota, rest are its pods that have no cell yet, and apart the parts
 	// of it that get none.
 	whole *demand.Group
 	rest  []*snapshot.Pod
 	apart []*demand.Group
+	// near are the cells of machines that an earlier plan counted on, by the first pod of a unit.
+	near map[*snapshot.Pod]int
 }
 
 // part is the part of a group in one rule over a label.
@@ -56,16 +56,20 @@ func (a *Assigner) begin(g *demand.Group) *assignment {
 		v.split(g.Pods[quota:], a.RuleOf(g))
 		g.Pods = g.Pods[:quota:quota]
 	}
-	if len(g.Pods) == 0 {
+	if whole.Pods = g.Pods; len(g.Pods) == 0 {
 		return v
 	}
-	a.divided[g.Key()] = len(g.Pods)
 	if v.g, v.keys = g, a.labels(g); len(v.keys) == 0 {
 		v.apart = append(v.apart, a.bindToNodes(g))
 		return v
 	}
 	v.look()
-	v.rest = v.keep(v.g.Pods)
+	v.rest, v.near = slices.Clone(v.g.Pods), map[*snapshot.Pod]int{}
+	for unit := range slices.Chunk(v.rest, v.g.Bundle) {
+		if i := v.nominatedTo(unit[0]); i >= 0 {
+			v.near[unit[0]] = i
+		}
+	}
 	return v
 }
 
@@ -82,15 +86,27 @@ func (v *assignment) split(pods []*snapshot.Pod, why plan.Reason) {
 	v.a.waiting, v.apart = append(v.a.waiting, smaller), append(v.apart, refused...)
 }
 
-// next puts the next pod into a cell, and reports whether there is one.
+// next puts the next pod into a cell, and reports whether there is one. Pods for which an earlier
+// plan counted on a machine come first, as far as their cells are open: one that a spread closes
+// opens again when others have caught up with it.
 func (v *assignment) next() bool {
 	if v.complete() {
 		return false
 	}
-	i := v.pick(len(v.rest) / v.g.Bundle)
+	at, i, n := 0, -1, v.g.Bundle
+	for u := 0; u < len(v.rest) && len(v.near) > 0 && i < 0; u += n {
+		if near, ok := v.near[v.rest[u]]; ok && v.open(near) {
+			at, i = u, near
+		}
+	}
+	if i < 0 {
+		i = v.pick(len(v.rest) / n)
+	}
 	if i >= 0 {
-		v.give(v.rest[:v.g.Bundle], i)
-		v.rest = v.rest[v.g.Bundle:]
+		delete(v.near, v.rest[at])
+		v.give(v.rest[at:at+n], i)
+		copy(v.rest[n:], v.rest[:at])
+		v.rest = v.rest[n:]
 	}
 	return i >= 0
 }
@@ -150,36 +166,6 @@ func pathOf(g *demand.Group, keys, values []string) string {
 	return g.Key() + "\x00" + strings.Join(keys, ",") + "=" + strings.Join(values, ",")
 }
 
-// keep leaves pods in the cells of an earlier plan, as far as the rules allow, and
-// returns the others. A cell that a spread closes opens again when others have caught
-// up with it.
-func (v *assignment) keep(pods []*snapshot.Pod) []*snapshot.Pod {
-	if len(v.a.Snap.Nominated) == 0 {
-		return pods
-	}
-	at := make([][]*snapshot.Pod, len(v.cells))
-	for unit := range slices.Chunk(pods, v.g.Bundle) {
-		if i := v.nominatedTo(unit[0]); i >= 0 {
-			at[i] = append(at[i], unit...)
-		}
-	}
-	kept := map[*snapshot.Pod]bool{}
-	for progress := true; progress; {
-		progress = false
-		for i := range at {
-			for len(at[i]) > 0 && v.open(i) {
-				unit := at[i][:v.g.Bundle]
-				v.give(unit, i)
-				for _, p := range unit {
-					kept[p] = true
-				}
-				at[i], progress = at[i][len(unit):], true
-			}
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(pods), func(p *snapshot.Pod) bool { return kept[p] })
-}
-
 func (v *assignment) give(unit []*snapshot.Pod, i int) {
 	v.in[i] = append(v.in[i], unit...)
 	for k := range v.parts {
@@ -221,7 +207,7 @@ func (v *assignment) groups() []*demand.Group {
 // pod, -1 if there is none: the pod stays there if it can.
 func (v *assignment) nominatedTo(p *snapshot.Pod) int {
 	a := v.a
-	at, ok := a.Machines.ByName[a.Snap.Nominated[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]]
+	at, ok := a.NominatedTo(p)
 	if !ok {
 		return -1
 	}

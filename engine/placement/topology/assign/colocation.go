@@ -1,12 +1,14 @@
 package assign
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/engine/placement/demand"
+	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
 	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -21,25 +23,21 @@ import (
 // besideDaemons has groups that require a DaemonSet's pod near go where it runs, or
 // will.
 func (s *domains) besideDaemons() {
-	if len(s.Daemons) == 0 {
-		return
-	}
 	for at, g := range s.Batch.Groups {
 		for _, r := range g.Shape.Memberships {
 			l := s.PodTopology.Counts[r.Rule]
 			if !r.Declares || l.Kind != topology.Affinity {
 				continue
 			}
-			for _, d := range s.Daemons {
-				if !l.Selects(d.Pod.Class.Shape) {
-					continue
+			beside := *s.Batch.Groups[at]
+			found := slices.ContainsFunc(s.Daemons, func(d *supply.Daemon) (ok bool) {
+				if l.Selects(d.Pod.Class.Shape) {
+					beside.Shape, ok = s.Batch.Beside(s.Batch.Groups[at].Shape, r.Rule, d.Node)
 				}
-				if sh, ok := s.Batch.Beside(s.Batch.Groups[at].Shape, r.Rule, d.Node); ok {
-					beside := *s.Batch.Groups[at]
-					beside.Shape, beside.Origin = sh, g
-					s.Batch.Groups[at] = &beside
-					break
-				}
+				return ok
+			})
+			if found {
+				beside.Origin, s.Batch.Groups[at] = g, &beside
 			}
 		}
 	}
@@ -48,18 +46,7 @@ func (s *domains) besideDaemons() {
 // unite makes units of groups that have to share nodes: of each that leads, or goes beside its
 // own kind, with those that follow it, and their followers.
 func (s *domains) unite() {
-	followers, leader := s.leaders(s.beyond())
-	members := map[*demand.Group][]*demand.Group{}
-	for _, g := range followers {
-		first := leader[g]
-		for leader[first] != nil && leader[first] != first {
-			first = leader[first]
-		}
-		if members[first] == nil && first != g {
-			members[first] = []*demand.Group{first}
-		}
-		members[first] = append(members[first], g)
-	}
+	members, leader := s.leaders(s.beyond())
 	var out []*demand.Group
 	for _, g := range s.Batch.Groups {
 		switch {
@@ -117,53 +104,53 @@ func (s *domains) pendingLeader(rule int) bool {
 }
 
 // leaders are the groups beside which those go that require affinity over nodes to pods that
-// are pending: themselves where the rule is about the group's own pods. Who follows comes
-// after its leader. Groups that wait only for some that go beside pods that run have none.
-func (s *domains) leaders(beyond map[*demand.Group]bool) (followers []*demand.Group, leader map[*demand.Group]*demand.Group) {
-	selected := map[int][]*demand.Group{}
-	var waiting []*demand.Group
-	ready := map[*demand.Group]bool{}
+// are pending: themselves where the rule is about the group's own pods. Members are those of
+// each group that follows no other, itself first; who follows comes after its leader. Groups
+// that wait only for some that go beside pods that run have no leader.
+func (s *domains) leaders(beyond map[*demand.Group]bool) (members map[*demand.Group][]*demand.Group, leader map[*demand.Group]*demand.Group) {
+	var ready, waiting []*demand.Group
 	for _, g := range s.Batch.Groups {
-		if len(g.Shape.Refused) > 0 {
-			continue
-		}
-		for _, r := range g.Shape.Memberships {
-			if l := s.PodTopology.Counts[r.Rule]; r.Selected && l.PerNode() && l.Kind == topology.Affinity {
-				selected[r.Rule] = append(selected[r.Rule], g)
-			}
-		}
 		switch near, ok := s.nearOnNode(g); {
+		case len(g.Shape.Refused) > 0:
 		case !ok:
-			ready[g] = true
+			ready = append(ready, g)
 		case beyond[g] || len(s.PodTopology.Counts[near.Rule].Where()) == 0:
 			waiting = append(waiting, g)
 		}
 	}
-	leader = map[*demand.Group]*demand.Group{}
-	for progress := true; progress; {
-		progress = false
+	members, leader = map[*demand.Group][]*demand.Group{}, map[*demand.Group]*demand.Group{}
+	root := map[*demand.Group]*demand.Group{}
+	for before := -1; len(waiting) != before; {
+		before = len(waiting)
 		waiting = slices.DeleteFunc(waiting, func(g *demand.Group) bool {
-			near, _ := s.nearOnNode(g)
-			first := leaderOf(g, near, selected[near.Rule], ready)
-			if first != nil {
-				followers, leader[g], ready[g], progress = append(followers, g), first, true, true
+			first := s.leaderOf(g, ready)
+			if first == nil {
+				return false
 			}
-			return first != nil
+			leader[g], root[g], ready = first, cmp.Or(root[first], first), append(ready, g)
+			if of := root[g]; len(members[of]) == 0 {
+				members[of] = []*demand.Group{of}
+			}
+			if g != first {
+				members[root[g]] = append(members[root[g]], g)
+			}
+			return true
 		})
 	}
-	return followers, leader
+	return members, leader
 }
 
-// leaderOf is the group beside which a rule puts another: the largest that does not
+// leaderOf is the group beside which affinity over nodes puts another: the largest that does not
 // wait itself, or the group itself where no other has to come first.
-func leaderOf(g *demand.Group, r demand.Membership, selected []*demand.Group, ready map[*demand.Group]bool) *demand.Group {
+func (s *domains) leaderOf(g *demand.Group, ready []*demand.Group) *demand.Group {
+	near, _ := s.nearOnNode(g)
 	var best *demand.Group
-	for _, o := range selected {
-		if ready[o] && o != g && (best == nil || len(o.Pods) > len(best.Pods)) {
+	for _, o := range ready {
+		if o.Shape.Selected(near.Rule) && (best == nil || len(o.Pods) > len(best.Pods)) {
 			best = o
 		}
 	}
-	if best == nil && r.Selected {
+	if best == nil && near.Selected {
 		return g
 	}
 	return best
@@ -297,7 +284,7 @@ func (s *domains) holds(groups []*demand.Group, content []int) (*demand.Group, b
 // shrink makes units of about half the size of pods of units, and refuses the pods that these
 // leave out: half of each kind, or the last kind if there is one of each.
 func (s *domains) shrink(g *demand.Group, pods []*snapshot.Pod) (smaller *demand.Group, refused []*demand.Group) {
-	members := g.Shape.Members()
+	members := g.Shape.Members
 	less := slices.Clone(members)
 	for i := range less {
 		less[i].Count = (less[i].Count + 1) / 2
@@ -336,11 +323,7 @@ func (s *domains) crowded(g, unit *demand.Group) plan.Reason {
 	if !ok {
 		return s.RuleOf(g)
 	}
-	have := "no machine holds"
-	if len(unit.Shape.Members()) > 0 && s.Offerings.Sells(unit.Shape.Node, unit.Need) {
-		have = "limits, minValues and spreads leave no machine for"
-	}
-	have = fmt.Sprintf("%s all %d pods that must share a node", have, unit.Bundle)
+	have := fmt.Sprintf("no machine can be had for all %d pods that must share a node", unit.Bundle)
 	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: s.PodTopology.Counts[near.Rule].String(), Have: have}
 }
 

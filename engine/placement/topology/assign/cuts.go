@@ -49,8 +49,6 @@ const (
 	cutDomains = iota
 	cutGroups
 	cutAll
-	// roundsPerLevel is how many plans are cut at one level.
-	roundsPerLevel = 2
 )
 
 // Cut verifies a plan, and adds to the cuts what it has shown to be impossible. It
@@ -61,11 +59,11 @@ func (a *Assigner) Cut(out *plan.Plan, chosen []int) (kept, again bool) {
 		return true, false
 	}
 	broken := a.broken(out, chosen)
-	for level := a.cuts.rounds / roundsPerLevel; level <= cutAll; level++ {
+	for level := min(a.cuts.rounds, cutAll); level <= cutAll; level++ {
 		fresh := a.capMissing(level)
-		for _, rule := range broken {
-			for _, key := range a.groups[rule] {
-				fresh = level == cutAll && a.cuts.cap(key, 0) || fresh
+		for _, g := range a.Batch.Groups {
+			if level == cutAll && g.Origin != nil && slices.ContainsFunc(g.Origin.Shape.Memberships, func(r demand.Membership) bool { return r.Declares && slices.Contains(broken, r.Rule) }) {
+				fresh = a.cuts.cap(g.Origin.Key(), 0) || fresh
 			}
 		}
 		if fresh {
@@ -79,20 +77,24 @@ func (a *Assigner) Cut(out *plan.Plan, chosen []int) (kept, again bool) {
 // capMissing caps domains, and groups, that have pods without a node, and reports whether some
 // were not.
 func (a *Assigner) capMissing(level int) (fresh bool) {
-	missing := map[string]int{}
+	left := map[string]int{}
 	for _, g := range a.Batch.Groups {
 		if g.Origin == nil || len(g.Shape.Refused) > 0 || len(g.Pods) == 0 {
 			continue
 		}
-		missing[g.Origin.Key()] += len(g.Pods)
+		key := g.Origin.Key()
+		if _, ok := left[key]; !ok {
+			left[key] = len(g.Origin.Pods)
+		}
+		left[key] -= len(g.Pods)
 		if s, ok := a.slots[g]; ok {
 			fresh = a.cuts.cap(s.path, s.pods-len(g.Pods)) || fresh
 		}
 	}
-	for key, n := range missing {
+	for key, n := range left {
 		switch level {
 		case cutGroups:
-			fresh = a.cuts.cap(key, max(0, a.divided[key]-n)) || fresh
+			fresh = a.cuts.cap(key, max(0, n)) || fresh
 		case cutAll:
 			fresh = a.cuts.cap(key, 0) || fresh
 		}
@@ -104,7 +106,7 @@ func (a *Assigner) capMissing(level int) (fresh bool) {
 func (a *Assigner) broken(out *plan.Plan, chosen []int) (rules []int) {
 	counts := make([]*topology.DomainCounts, len(a.PodTopology.Counts))
 	for i, l := range a.PodTopology.Counts {
-		if !l.PerNode() && l.Kind != topology.AntiAffinity && len(a.groups[i]) > 0 {
+		if !l.PerNode() && l.Kind != topology.AntiAffinity {
 			counts[i] = topology.NewDomainCounts(l.Rule)
 		}
 	}

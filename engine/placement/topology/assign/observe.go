@@ -25,20 +25,7 @@ func (a *Assigner) observe() {
 	}
 	a.besideDaemons()
 	a.unite()
-	a.findDeclarers()
 	a.levelCaps()
-}
-
-// findDeclarers notes the groups that require each rule.
-func (a *Assigner) findDeclarers() {
-	a.groups = make([][]string, len(a.PodTopology.Counts))
-	for _, g := range a.Batch.Groups {
-		for _, r := range g.Shape.Memberships {
-			if r.Declares {
-				a.groups[r.Rule] = append(a.groups[r.Rule], g.Key())
-			}
-		}
-	}
 }
 
 // knowDomains tells every spread the domains in which new nodes may come to be.
