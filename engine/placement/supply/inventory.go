@@ -12,6 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/catalog"
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
 	"github.com/millwright-dev/millwright/engine/placement/bitset"
+	"github.com/millwright-dev/millwright/engine/placement/vector"
 	"github.com/millwright-dev/millwright/engine/requirement"
 )
 
@@ -23,7 +24,7 @@ type inventory struct {
 	// equal ones by type, zone, capacity type and reservation, each with the index of its
 	// type as its kind. Allocatable is what can be requested of types.
 	types       []*catalog.Type
-	allocatable []corev1.ResourceList
+	allocatable []map[corev1.ResourceName]int64
 	launches    []Launch
 	// defined are the labels that types and offerings give.
 	defined map[string]bool
@@ -38,7 +39,11 @@ func newInventory(types []*catalog.Type) *inventory {
 	v := &inventory{defined: map[string]bool{corev1.LabelTopologyZone: true, catalog.CapacityTypeLabel: true}}
 	v.types = slices.SortedStableFunc(slices.Values(types), func(a, b *catalog.Type) int { return cmp.Compare(a.Name, b.Name) })
 	for kind, t := range v.types {
-		v.allocatable = append(v.allocatable, t.Allocatable())
+		held := map[corev1.ResourceName]int64{}
+		for name, q := range t.Allocatable() {
+			held[name] = vector.Held(name, q)
+		}
+		v.allocatable = append(v.allocatable, held)
 		for i := range t.Offerings {
 			o := &t.Offerings[i]
 			v.launches = append(v.launches, Launch{Kind: int32(kind), Offering: o})
@@ -81,7 +86,10 @@ func (s *Supply) Sold(list []*catalog.Type) (types []*catalog.Type, allocatable 
 
 // requestable is what can be requested of the i-th type.
 func (s *Supply) requestable(v *inventory, i int) []int64 {
-	out := s.Dims.Have(v.allocatable[i])
+	out := make([]int64, len(s.Dims.Names))
+	for d, name := range s.Dims.Names {
+		out[d] = v.allocatable[i][name]
+	}
 	s.limitVolumes(out, nil, func(driver string) (limit int64, limited bool) {
 		limit, limited = v.types[i].AttachLimits[driver]
 		return limit, limited

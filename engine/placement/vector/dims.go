@@ -31,14 +31,10 @@ func New(names []corev1.ResourceName) *Dims {
 
 // Need rounds up; what is no dimension is left out.
 func (d *Dims) Need(asked snapshot.Amounts) []int64 {
-	need, i := make([]int64, len(d.Names)), 0
+	need := make([]int64, len(d.Names))
 	for at := range asked {
-		a := &asked[at]
-		for i < len(d.Names) && d.Names[i] < a.Name {
-			i++
-		}
-		if i < len(d.Names) && d.Names[i] == a.Name {
-			need[i] = AmountUp(a.Name, a.Quantity)
+		if i, ok := d.Index[asked[at].Name]; ok {
+			need[i] = AmountUp(asked[at].Name, asked[at].Quantity)
 		}
 	}
 	return need
@@ -49,7 +45,7 @@ func (d *Dims) Have(list corev1.ResourceList) []int64 {
 	out := make([]int64, len(d.Names))
 	for i, name := range d.Names {
 		if q, ok := list[name]; ok {
-			out[i] = min(max(0, AmountDown(name, q)), mostHeld)
+			out[i] = Held(name, q)
 		}
 	}
 	return out
@@ -86,6 +82,11 @@ func AmountDown(name corev1.ResourceName, q resource.Quantity) int64 {
 		return n - 1
 	}
 	return n
+}
+
+// Held is what there is of a resource, rounded down and never negative.
+func Held(name corev1.ResourceName, q resource.Quantity) int64 {
+	return min(max(0, AmountDown(name, q)), mostHeld)
 }
 
 // Quantity is the amount in Kubernetes' words.
