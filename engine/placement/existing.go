@@ -95,8 +95,7 @@ func (e *existing) fill(g *demand.Group) {
 	machines := slices.Collect(e.open[g].All())
 	against := e.objections(g.Shape)
 	slices.SortStableFunc(machines, func(x, y int) int { return cmp.Compare(against[x], against[y]) })
-	preferred := e.preferredOnNode(g.Shape)
-	if len(preferred) == 0 {
+	if !slices.ContainsFunc(g.Shape.Memberships, e.prefersOnNode) {
 		for i := 0; i < len(machines) && len(g.Pods) > 0; i++ {
 			e.put(g, &f, machines[i], g.Units())
 		}
@@ -105,7 +104,7 @@ func (e *existing) fill(g *demand.Group) {
 	for len(g.Pods) > 0 {
 		best, fewest := -1, 0
 		for _, i := range machines {
-			if n := against[i] + e.objectionsAt(preferred, i); (best < 0 || n < fewest) && e.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
+			if n := against[i] + e.objectionsAt(g.Shape, i); (best < 0 || n < fewest) && e.Machines.List[i].Load.Room(&f, g.Need, 1) > 0 {
 				best, fewest = i, n
 			}
 		}
@@ -135,24 +134,18 @@ func (e *existing) objections(sh *demand.Shape) []int {
 	return out
 }
 
-// preferredOnNode are the memberships in which a shape prefers who is on its node. Other
-// domains are decided, and counted, before.
-func (e *existing) preferredOnNode(sh *demand.Shape) []demand.Membership {
-	var out []demand.Membership
-	for _, r := range sh.Memberships {
-		if r.Weight > 0 && e.PodTopology.Counts[r.Rule].PerNode() {
-			out = append(out, r)
-		}
-	}
-	return out
+// prefersOnNode reports whether a membership prefers who is on the node. Other domains are
+// decided, and counted, before.
+func (e *existing) prefersOnNode(r demand.Membership) bool {
+	return r.Weight > 0 && e.PodTopology.Counts[r.Rule].PerNode()
 }
 
-// objectionsAt is how much the pods on a machine are against what the memberships prefer.
-func (e *existing) objectionsAt(memberships []demand.Membership, machine int) int {
+// objectionsAt is how much the pods on a machine are against what a shape prefers.
+func (e *existing) objectionsAt(sh *demand.Shape, machine int) int {
 	sum := 0
-	for _, r := range memberships {
+	for _, r := range sh.Memberships {
 		l := e.PodTopology.Counts[r.Rule]
-		if domain, ok := e.Machines.List[machine].Domain(l.Key); ok {
+		if domain, ok := e.Machines.List[machine].Domain(l.Key); ok && e.prefersOnNode(r) {
 			sum += r.Weight * l.Objections(l.At(domain), r.Selected)
 		}
 	}

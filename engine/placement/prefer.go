@@ -35,8 +35,9 @@ func (r *run) prefer(none *world) *world {
 		return next
 	}
 	before := none.prices(&none.plan)
+	longest := slices.MaxFunc(none.asked, func(a, b *demand.Shape) int { return len(a.Preferences) - len(b.Preferences) }).Preferences
 	all := demand.Followed{}
-	for k := range most(none.asked) {
+	for k := range longest {
 		all = all.With(none.asked, k)
 	}
 	best := following(all)
@@ -44,7 +45,7 @@ func (r *run) prefer(none *world) *world {
 		return best
 	}
 	best = none
-	for k := range most(none.asked) {
+	for k := range longest {
 		next := following(best.followed.With(none.asked, k))
 		if !r.affordable(none, next, before) {
 			next = following(best.followed.With(r.cheap(none, next, before), k))
@@ -54,15 +55,6 @@ func (r *run) prefer(none *world) *world {
 		}
 	}
 	return best
-}
-
-// most is how many preferences some shape has.
-func most(asked []*demand.Shape) int {
-	n := 0
-	for _, sh := range asked {
-		n = max(n, len(sh.Preferences))
-	}
-	return n
 }
 
 // affordable reports whether a plan that follows preferences places no fewer pods

@@ -78,15 +78,21 @@ func (s Set) Or(o Set) {
 	}
 }
 
-// Empty reports whether there is nothing in the set.
-func (s Set) Empty() bool {
-	for _, w := range s {
-		if w != 0 {
-			return false
+// Where is a new set of the numbers for which something holds.
+func (s Set) Where(holds func(i int) bool) Set {
+	out := s.Clone()
+	for w, word := range s {
+		for ; word != 0; word &= word - 1 {
+			if i := w<<6 + bits.TrailingZeros64(word); !holds(i) {
+				out.Remove(i)
+			}
 		}
 	}
-	return true
+	return out
 }
+
+// Empty reports whether there is nothing in the set.
+func (s Set) Empty() bool { return s.Len() == 0 }
 
 // Len counts the numbers in the set.
 func (s Set) Len() int {

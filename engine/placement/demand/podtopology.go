@@ -9,7 +9,6 @@ import (
 
 	"github.com/millwright-dev/millwright/engine/placement/pack"
 	"github.com/millwright-dev/millwright/engine/placement/topology"
-	"github.com/millwright-dev/millwright/engine/placement/volumes"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -56,7 +55,11 @@ func (b *Batch) newPodTopology(classes []*snapshot.Class, shapes []*snapshot.Sha
 	labels := namespaces(b.Snap, classes)
 	for _, s := range shapes {
 		c.own(s, labels, false)
-		c.share(s, b.Volumes)
+		// Pods that wait for the volume of one claim are in one zone.
+		for _, name := range b.Volumes.Together(s) {
+			d := topology.OneZone(types.NamespacedName{Namespace: s.Namespace, Name: name})
+			c.declare(&d, s)
+		}
 	}
 	for _, s := range guards(b.Snap) {
 		c.own(s, labels, true)
@@ -142,14 +145,6 @@ func (c *PodTopology) declare(d *topology.Demand, s *snapshot.Shape) {
 	}
 	c.declared[s][id] = d.Weight
 	c.live[id] = c.live[id] || d.Weight == 0
-}
-
-// share adds the rule of pods that wait for the volume of one claim.
-func (c *PodTopology) share(s *snapshot.Shape, book *volumes.Book) {
-	for _, name := range book.Together(s) {
-		d := topology.OneZone(types.NamespacedName{Namespace: s.Namespace, Name: name})
-		c.declare(&d, s)
-	}
 }
 
 // ruleOf is the number of a rule, which is new if no shape stated it before.

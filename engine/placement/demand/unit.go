@@ -118,9 +118,6 @@ func (sh *Shape) Playing(rule int) int {
 }
 
 func union(a, b []int32) []int32 {
-	if len(b) == 0 {
-		return a
-	}
 	out := slices.Concat(a, b)
 	slices.Sort(out)
 	return slices.Compact(out)

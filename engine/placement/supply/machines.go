@@ -240,6 +240,9 @@ func (m *Machine) Says(key string) requirement.Requirement {
 	return requirement.Must(key, requirement.DoesNotExist)
 }
 
+// Says is what the i-th machine says about a label.
+func (ms *Machines) Says(i int, key string) requirement.Requirement { return ms.index.Says(i, key) }
+
 // nodeName is the name of the Node, or one that no pod can ask for until it has
 // one.
 func (m *Machine) nodeName() string {
@@ -258,13 +261,7 @@ func (s *Supply) NominatedTo(p *snapshot.Pod) (machine int, ok bool) {
 // Accepting are the machines that will do. The result is shared.
 func (ms *Machines) Accepting(n *demand.Node) bitset.Set {
 	return ms.accepting.of(n, func() bitset.Set {
-		out := ms.index.Any(n.Terms)
-		for i := range out.All() {
-			if !n.Stays(ms.List[i].Taints) {
-				out.Remove(i)
-			}
-		}
-		return out
+		return ms.index.Any(n.Terms).Where(func(i int) bool { return n.Stays(ms.List[i].Taints) })
 	})
 }
 

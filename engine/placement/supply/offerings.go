@@ -201,11 +201,7 @@ func (m *Offerings) addOverheads(s *Supply) {
 
 // Keep leaves no other types available.
 func (m *Offerings) Keep(only func(*catalog.Type) bool) {
-	for i := range m.Available.Clone().All() {
-		if !only(m.Kinds[m.Launches[i].Kind].Type) {
-			m.Available.Remove(i)
-		}
-	}
+	m.Available = m.Available.Where(func(i int) bool { return only(m.Kinds[m.Launches[i].Kind].Type) })
 }
 
 // ByWeight divides the pools that are open into those of equal weight, the
@@ -259,12 +255,7 @@ func (m *Offerings) TakesOnSome(launches bitset.Set, need []int64) bool {
 // Needed are those of the launches that have room for the need: bare metal only where the limits
 // allow nothing else that has.
 func (m *Offerings) Needed(launches bitset.Set, need []int64) bitset.Set {
-	out := bitset.New(len(m.Launches))
-	for i := range launches.All() {
-		if m.Takes(need, &m.Launches[i]) {
-			out.Add(i)
-		}
-	}
+	out := launches.Where(func(i int) bool { return m.Takes(need, &m.Launches[i]) })
 	others := out.Clone()
 	if others.AndNot(m.BareMetal); m.Affordable(others).Empty() {
 		return out

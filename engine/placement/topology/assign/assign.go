@@ -12,7 +12,7 @@ import (
 // Assigner assigns pods with inter-pod constraints to topology domains. It is not safe for
 // concurrent use.
 type Assigner struct {
-	*counter
+	*domains
 	// allowance is how much more a preferred domain may cost, as a share.
 	allowance float64
 	cuts      *Cuts
@@ -31,9 +31,8 @@ type slot struct {
 // New looks at who is where already. allowance is how much more a domain may cost
 // that is chosen for a preference, as a share. cuts are added to.
 func New(s *supply.Supply, allowance float64, cuts *Cuts) *Assigner {
-	where := &domains{Supply: s, offered: map[offersKey]*offers{}}
 	a := &Assigner{
-		counter:   &counter{domains: where, counted: map[countedBy]bitset.Set{}},
+		domains:   &domains{Supply: s, offered: map[offersKey]*offers{}, counted: map[countedBy]bitset.Set{}},
 		allowance: allowance, cuts: cuts, slots: map[*demand.Group]slot{},
 	}
 	a.observe()

@@ -27,9 +27,7 @@ type assignment struct {
 	// prefers reports whether some of the rules are preferences, starts whether the first
 	// pod decides for all.
 	prefers, starts bool
-	// whole is the group as it was, with the pods of its quota, rest are its pods that have no cell yet, and apart the parts
-	// of it that get none.
-	whole *demand.Group
+	// rest are the group's pods that have no cell yet, apart the parts of it that get none.
 	rest  []*snapshot.Pod
 	apart []*demand.Group
 	// near are the cells of machines that an earlier plan counted on, by the first pod of a unit.
@@ -50,25 +48,19 @@ type part struct {
 // they are, without a machine.
 func (a *Assigner) begin(g *demand.Group) *assignment {
 	whole := *g
-	v := &assignment{a: a, whole: &whole}
+	v := &assignment{a: a, g: &whole, keys: a.labels(g)}
 	if quota, ok := a.cuts.most[g.Key()]; ok && quota < len(g.Pods) {
 		quota -= quota % g.Bundle
 		v.split(g.Pods[quota:], a.RuleOf(g))
 		g.Pods = g.Pods[:quota:quota]
 	}
-	if whole.Pods = g.Pods; len(g.Pods) == 0 {
-		return v
-	}
-	if v.g, v.keys = g, a.labels(g); len(v.keys) == 0 {
+	whole.Pods = g.Pods
+	switch {
+	case len(g.Pods) == 0:
+	case len(v.keys) == 0:
 		v.apart = append(v.apart, a.bindToNodes(g))
-		return v
-	}
-	v.look()
-	v.rest, v.near = slices.Clone(v.g.Pods), map[*snapshot.Pod]int{}
-	for unit := range slices.Chunk(v.rest, v.g.Bundle) {
-		if i := v.nominatedTo(unit[0]); i >= 0 {
-			v.near[unit[0]] = i
-		}
+	default:
+		v.look()
 	}
 	return v
 }
@@ -78,11 +70,11 @@ func (v *assignment) complete() bool { return len(v.rest) == 0 }
 
 // split leaves pods without a place: of a unit those that smaller ones have no place for.
 func (v *assignment) split(pods []*snapshot.Pod, why plan.Reason) {
-	if v.whole.Bundle == 1 {
-		v.apart = append(v.apart, v.a.refuse(v.whole, pods, why))
+	if v.g.Bundle == 1 {
+		v.apart = append(v.apart, v.a.refuse(v.g, pods, why))
 		return
 	}
-	smaller, refused := v.a.shrink(v.whole, pods)
+	smaller, refused := v.a.shrink(v.g, pods)
 	v.a.waiting, v.apart = append(v.a.waiting, smaller), append(v.apart, refused...)
 }
 
@@ -129,12 +121,27 @@ func (v *assignment) look() {
 	v.cells = a.cellsOf(g, keys)
 	for _, r := range g.Shape.Memberships {
 		l := a.PodTopology.Counts[r.Rule]
-		if !slices.Contains(keys, l.Key) {
+		key := slices.Index(keys, l.Key)
+		if key < 0 {
 			continue
 		}
-		v.parts = append(v.parts, part{Membership: r, l: l, bound: r.Declares && l.Kind != topology.AntiAffinity})
+		p := part{Membership: r, l: l, bound: r.Declares && l.Kind != topology.AntiAffinity}
+		for _, c := range v.cells {
+			d := -1
+			if c.values[key] != nowhere {
+				d = l.At(c.values[key])
+			}
+			p.at = append(p.at, d)
+		}
+		v.parts = append(v.parts, p)
 		v.prefers = v.prefers || r.Weight > 0
 		v.starts = v.starts || l.Kind == topology.Affinity && (r.Declares || r.Weight > 0) && l.Anywhere() == 0
+	}
+	v.rest, v.near = slices.Clone(g.Pods), map[*snapshot.Pod]int{}
+	for unit := range slices.Chunk(v.rest, g.Bundle) {
+		if i := v.nominatedTo(unit[0]); i >= 0 {
+			v.near[unit[0]] = i
+		}
 	}
 	v.in, v.most = make([][]*snapshot.Pod, len(v.cells)), make([]int, len(v.cells))
 	for i := range v.cells {
@@ -144,17 +151,6 @@ func (v *assignment) look() {
 		}
 		if most, ok := a.cuts.most[v.path(i)]; ok {
 			v.most[i] = min(v.most[i], most/g.Bundle)
-		}
-	}
-	for k := range v.parts {
-		p := &v.parts[k]
-		key := slices.Index(keys, p.l.Key)
-		for i := range v.cells {
-			d := -1
-			if value := v.cells[i].values[key]; value != nowhere {
-				d = p.l.At(value)
-			}
-			p.at = append(p.at, d)
 		}
 	}
 }
@@ -198,7 +194,7 @@ func (v *assignment) groups() []*demand.Group {
 		out = append(out, v.a.refuse(v.g, v.rest, v.closedRule()))
 	}
 	for _, part := range out {
-		part.Origin = v.whole
+		part.Origin = v.g
 	}
 	return out
 }
@@ -211,8 +207,8 @@ func (v *assignment) nominatedTo(p *snapshot.Pod) int {
 	if !ok {
 		return -1
 	}
-	for values := range cellsAt(v.keys, func(key string) []string { return certainly(a.Machines.List[at], key) }) {
-		return slices.IndexFunc(v.cells, func(c cell) bool { return slices.Equal(c.values, values) })
+	for in := range cellsAt(v.keys, func(key string) []string { return certainly(a.Machines.List[at], key) }) {
+		return slices.IndexFunc(v.cells, func(c cell) bool { return slices.Equal(c.values, in) })
 	}
 	return -1
 }

@@ -72,7 +72,11 @@ func (s *domains) beyond() map[*demand.Group]bool {
 			continue
 		}
 		there := s.PodTopology.Counts[near.Rule].Where()
-		if len(there) == 0 || !s.pendingLeader(near.Rule) {
+		leads := func(o *demand.Group) bool {
+			_, bound := s.nearOnNode(o)
+			return !bound && len(o.Shape.Refused) == 0 && o.Shape.Selected(near.Rule)
+		}
+		if len(there) == 0 || !slices.ContainsFunc(s.Batch.Groups, leads) {
 			continue
 		}
 		room, f := 0, s.Family(g.Shape)
@@ -94,26 +98,25 @@ func (s *domains) beyond() map[*demand.Group]bool {
 	return out
 }
 
-// pendingLeader reports whether pods are pending, and not bound to others themselves, that an
-// affinity over nodes selects.
-func (s *domains) pendingLeader(rule int) bool {
-	return slices.ContainsFunc(s.Batch.Groups, func(o *demand.Group) bool {
-		_, bound := s.nearOnNode(o)
-		return !bound && len(o.Shape.Refused) == 0 && o.Shape.Selected(rule)
-	})
-}
-
 // leaders are the groups beside which those go that require affinity over nodes to pods that
 // are pending: themselves where the rule is about the group's own pods. Members are those of
 // each group that follows no other, itself first; who follows comes after its leader. Groups
 // that wait only for some that go beside pods that run have no leader.
 func (s *domains) leaders(beyond map[*demand.Group]bool) (members map[*demand.Group][]*demand.Group, leader map[*demand.Group]*demand.Group) {
-	var ready, waiting []*demand.Group
+	var waiting []*demand.Group
+	ready := map[int][]*demand.Group{} // by the rules that select them
+	settle := func(g *demand.Group) {
+		for _, r := range g.Shape.Memberships {
+			if r.Selected {
+				ready[r.Rule] = append(ready[r.Rule], g)
+			}
+		}
+	}
 	for _, g := range s.Batch.Groups {
 		switch near, ok := s.nearOnNode(g); {
 		case len(g.Shape.Refused) > 0:
 		case !ok:
-			ready = append(ready, g)
+			settle(g)
 		case beyond[g] || len(s.PodTopology.Counts[near.Rule].Where()) == 0:
 			waiting = append(waiting, g)
 		}
@@ -127,7 +130,8 @@ func (s *domains) leaders(beyond map[*demand.Group]bool) (members map[*demand.Gr
 			if first == nil {
 				return false
 			}
-			leader[g], root[g], ready = first, cmp.Or(root[first], first), append(ready, g)
+			settle(g)
+			leader[g], root[g] = first, cmp.Or(root[first], first)
 			if of := root[g]; len(members[of]) == 0 {
 				members[of] = []*demand.Group{of}
 			}
@@ -142,11 +146,11 @@ func (s *domains) leaders(beyond map[*demand.Group]bool) (members map[*demand.Gr
 
 // leaderOf is the group beside which affinity over nodes puts another: the largest that does not
 // wait itself, or the group itself where no other has to come first.
-func (s *domains) leaderOf(g *demand.Group, ready []*demand.Group) *demand.Group {
+func (s *domains) leaderOf(g *demand.Group, ready map[int][]*demand.Group) *demand.Group {
 	near, _ := s.nearOnNode(g)
 	var best *demand.Group
-	for _, o := range ready {
-		if o.Shape.Selected(near.Rule) && (best == nil || len(o.Pods) > len(best.Pods)) {
+	for _, o := range ready[near.Rule] {
+		if best == nil || len(o.Pods) > len(best.Pods) {
 			best = o
 		}
 	}
@@ -197,7 +201,8 @@ func (s *domains) units(groups []*demand.Group, leader map[*demand.Group]*demand
 	if third := count / 3; third > 0 {
 		mixed := divide(sizes, count, third)
 		alike, _ := s.unitOf(membersOf(groups, contents[0]))
-		if large, ok := s.unitOf(membersOf(groups, mixed[count-1])); ok && s.takes(large) && !s.takenNow(alike) {
+		if large, ok := s.unitOf(membersOf(groups, mixed[count-1])); ok && !s.takenNow(alike) &&
+			(s.takenNow(large) || s.Offerings.Sells(large.Shape.Node, large.Need)) {
 			contents = mixed
 		}
 	}
@@ -368,10 +373,8 @@ func (s *domains) bindToNodes(g *demand.Group) *demand.Group {
 	if len(there) == 0 {
 		return s.refuse(g, g.Pods, demand.Unsatisfiable(l))
 	}
-	memberships := g.Shape.Memberships
-	out := s.bind(g, requirement.NewSet(requirement.Must(corev1.LabelHostname, requirement.In, there...)), g.Pods)
-	sh := *out.Shape
-	sh.Memberships = slices.DeleteFunc(slices.Clone(memberships), func(r demand.Membership) bool { return s.PodTopology.Counts[r.Rule].Kind == topology.Affinity })
-	out.Shape = s.Intern(&sh)
-	return out
+	sh := g.Shape.Unbound()
+	sh.Node = g.Shape.Require(requirement.NewSet(requirement.Must(corev1.LabelHostname, requirement.In, there...)))
+	sh.Memberships = slices.DeleteFunc(slices.Clone(sh.Memberships), func(r demand.Membership) bool { return s.PodTopology.Counts[r.Rule].Kind == topology.Affinity })
+	return &demand.Group{Shape: s.Intern(sh), Need: g.Need, Pods: g.Pods, Bundle: g.Bundle}
 }

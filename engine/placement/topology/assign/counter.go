@@ -27,13 +27,6 @@ type Site struct {
 	name string
 }
 
-// counter counts pods by domain: those that run, and those that a plan puts somewhere.
-type counter struct {
-	*domains
-	// counted are the machines that each rule counts, once they are asked for.
-	counted map[countedBy]bitset.Set
-}
-
 // countedBy is a rule that counts machines that exist, or launches.
 type countedBy struct {
 	rule     int
@@ -43,7 +36,7 @@ type countedBy struct {
 // levelCaps lets existing nodes count from the node with the fewest pods of a
 // spread: that is what the scheduler compares with as long as there is no new
 // node.
-func (t *counter) levelCaps() {
+func (t *domains) levelCaps() {
 	for i, l := range t.PodTopology.Counts {
 		if l.Kind != topology.Spread || !l.PerNode() {
 			continue
@@ -58,7 +51,7 @@ func (t *counter) levelCaps() {
 
 // Sites are all machines with the pods that a plan puts there. chosen are the launches
 // of its new ones.
-func (t *counter) Sites(out *plan.Plan, chosen []int) []Site {
+func (t *domains) Sites(out *plan.Plan, chosen []int) []Site {
 	sites := make([]Site, 0, len(t.Machines.List)+len(chosen))
 	for i := range t.Machines.List {
 		sites = append(sites, Site{Machine: i, Launch: -1})
@@ -74,7 +67,7 @@ func (t *counter) Sites(out *plan.Plan, chosen []int) []Site {
 }
 
 // Domain is the domain of a rule that a site is in, if that is certain.
-func (t *counter) Domain(s *Site, l *topology.DomainCounts) (string, bool) {
+func (t *domains) Domain(s *Site, l *topology.DomainCounts) (string, bool) {
 	if s.Machine < 0 && l.PerNode() {
 		return s.name, true
 	}
@@ -82,9 +75,9 @@ func (t *counter) Domain(s *Site, l *topology.DomainCounts) (string, bool) {
 }
 
 // says is what the node of a site says about a label.
-func (t *counter) says(s *Site, key string) requirement.Requirement {
+func (t *domains) says(s *Site, key string) requirement.Requirement {
 	if s.Machine >= 0 {
-		return t.Machines.List[s.Machine].Says(key)
+		return t.Machines.Says(s.Machine, key)
 	}
 	return t.Offerings.Index.Says(s.Launch, key)
 }
@@ -92,7 +85,7 @@ func (t *counter) says(s *Site, key string) requirement.Requirement {
 // Count enters the pods of all sites, and the domains that spreads compare, into
 // counts by rule; nil ones are left out. Pods that run are only counted: whether
 // they keep their own rules is nothing that a plan decides.
-func (t *counter) Count(sites []Site, counts []*topology.DomainCounts) {
+func (t *domains) Count(sites []Site, counts []*topology.DomainCounts) {
 	for i := range sites {
 		s := &sites[i]
 		in := t.domainsIn(s, counts)
@@ -114,7 +107,7 @@ func (t *counter) Count(sites []Site, counts []*topology.DomainCounts) {
 }
 
 // domainsIn are the numbers of a site's domains by rule, -1 for none. Spreads get to know them.
-func (t *counter) domainsIn(s *Site, counts []*topology.DomainCounts) []int {
+func (t *domains) domainsIn(s *Site, counts []*topology.DomainCounts) []int {
 	in := make([]int, len(counts))
 	for rule, l := range counts {
 		in[rule] = -1
@@ -127,20 +120,25 @@ func (t *counter) domainsIn(s *Site, counts []*topology.DomainCounts) []int {
 			in[rule] = l.At(domain)
 			l.Know(in[rule])
 		case s.Machine >= 0:
-			// One that is not launched yet will be in one of several.
-			for _, d := range values(t.says(s, l.Key)) {
-				if d != nowhere {
-					l.Know(l.At(d))
-				}
-			}
+			t.know(s, l)
 		}
 	}
 	return in
 }
 
+// know tells a rule the domains in which a site is or may be: a machine that is not launched
+// yet will be in one of several.
+func (t *domains) know(s *Site, l *topology.DomainCounts) {
+	for _, d := range values(t.says(s, l.Key)) {
+		if d != nowhere {
+			l.Know(l.At(d))
+		}
+	}
+}
+
 // running are the parts that the pods which run on a machine have in rules. A spread does not
 // count pods that are on their way out.
-func (t *counter) running(m *supply.Machine) iter.Seq[demand.Membership] {
+func (t *domains) running(m *supply.Machine) iter.Seq[demand.Membership] {
 	return func(yield func(demand.Membership) bool) {
 		for _, p := range m.Node.Pods {
 			if p.Terminal() {
@@ -156,7 +154,7 @@ func (t *counter) running(m *supply.Machine) iter.Seq[demand.Membership] {
 }
 
 // counts reports whether a rule counts the pods of a site.
-func (t *counter) counts(rule int, s *Site) bool {
+func (t *domains) counts(rule int, s *Site) bool {
 	by := countedBy{rule, s.Machine >= 0}
 	set, ok := t.counted[by]
 	if !ok {
@@ -168,7 +166,7 @@ func (t *counter) counts(rule int, s *Site) bool {
 
 // find looks for the machines that a rule counts: a spread those that its policies and its
 // pod's other labels leave, others all.
-func (t *counter) find(by countedBy) bitset.Set {
+func (t *domains) find(by countedBy) bitset.Set {
 	l, owner := t.PodTopology.Counts[by.rule], t.PodTopology.Owners[by.rule]
 	labelled := owner
 	if l.Kind != topology.Spread || l.IgnoreAffinity {
@@ -178,20 +176,20 @@ func (t *counter) find(by countedBy) bitset.Set {
 	if !by.existing {
 		out = m.Index.Any(labelled.Terms)
 	}
-	for i := range out.All() {
+	if !l.HonorTaints && len(l.Beside) == 0 {
+		return out
+	}
+	return out.Where(func(i int) bool {
 		s, taints := Site{Machine: i, Launch: -1}, []corev1.Taint(nil)
 		if by.existing {
 			taints = t.Machines.List[i].Taints
 		} else {
 			s, taints = Site{Machine: -1, Launch: i}, m.Pools[m.Launches[i].Pool].Taints
 		}
-		kept := false
-		if l.HonorTaints {
-			_, kept = owner.Untolerated(taints)
-		}
-		if kept || slices.ContainsFunc(l.Beside, func(key string) bool { return slices.Equal(values(t.says(&s, key)), []string{nowhere}) }) {
-			out.Remove(i)
-		}
-	}
-	return out
+		_, kept := owner.Untolerated(taints)
+		return !(kept && l.HonorTaints) && !slices.ContainsFunc(l.Beside, func(key string) bool {
+			// Every machine that is launched has a hostname.
+			return (by.existing || key != corev1.LabelHostname) && slices.Equal(values(t.says(&s, key)), []string{nowhere})
+		})
+	})
 }

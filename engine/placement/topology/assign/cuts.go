@@ -124,16 +124,14 @@ func (a *Assigner) broken(out *plan.Plan, chosen []int) (rules []int) {
 func (a *Assigner) Blocked() []string {
 	var out []string
 	for _, part := range a.Batch.Groups {
-		if g := part.Origin; g != nil && len(part.Pods) > 0 && !slices.Contains(out, g.Key()) && a.onlyKeptOut(part) {
+		g := part.Origin
+		if g == nil || len(part.Pods) == 0 || slices.Contains(out, g.Key()) ||
+			slices.ContainsFunc(part.Shape.Refused, func(r plan.Reason) bool { return r.Code != plan.TopologyNotSatisfiable }) {
+			continue
+		}
+		if node, need := a.ShapeOf(part.Pods[0]).Node, a.NeedOf(part.Pods[0].Class); a.Offerings.Sells(node, need) || a.Holds(node, need) {
 			out = append(out, g.Key())
 		}
 	}
 	return out
-}
-
-// onlyKeptOut reports whether some machine would take the pods of a group if no others were there.
-func (a *Assigner) onlyKeptOut(g *demand.Group) bool {
-	node, need := a.ShapeOf(g.Pods[0]).Node, a.NeedOf(g.Pods[0].Class)
-	return !slices.ContainsFunc(g.Shape.Refused, func(r plan.Reason) bool { return r.Code != plan.TopologyNotSatisfiable }) &&
-		(a.Offerings.Sells(node, need) || a.Holds(node, need))
 }

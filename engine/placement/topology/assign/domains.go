@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millwright-dev/millwright/engine/placement/affinity"
+	"github.com/millwright-dev/millwright/engine/placement/bitset"
 	"github.com/millwright-dev/millwright/engine/placement/demand"
 	"github.com/millwright-dev/millwright/engine/placement/supply"
 	"github.com/millwright-dev/millwright/engine/requirement"
@@ -30,11 +31,13 @@ const nowhere = "\x00"
 // unbounded is more pods than any plan has.
 const unbounded = math.MaxInt32
 
-// domains finds out where groups can go, and binds groups to that. It remembers what it
-// found, by what shapes say about nodes.
+// domains finds out where groups can go, binds groups to that, and counts pods by domain: those
+// that run, and those that a plan puts somewhere. It remembers what it found: by what shapes say
+// about nodes, and the machines that each rule counts.
 type domains struct {
 	*supply.Supply
 	offered map[offersKey]*offers
+	counted map[countedBy]bitset.Set
 }
 
 // offers are the launches that accept a shape, by cell.
@@ -100,15 +103,15 @@ func values(r requirement.Requirement) []string {
 // cellsAt are all combinations of the values that labels may have. What it yields
 // is reused.
 func cellsAt(keys []string, of func(key string) []string) func(yield func([]string) bool) {
-	values := make([]string, len(keys))
+	cell := make([]string, len(keys))
 	return func(yield func([]string) bool) {
 		var choose func(i int) bool
 		choose = func(i int) bool {
 			if i == len(keys) {
-				return yield(values)
+				return yield(cell)
 			}
 			for _, v := range of(keys[i]) {
-				values[i] = v
+				cell[i] = v
 				if !choose(i + 1) {
 					return false
 				}
@@ -194,12 +197,6 @@ func (s *domains) costOf(g *demand.Group, launches []int32) float64 {
 		best = min(best, l.Offering.Price*max(1, pods*share))
 	}
 	return best
-}
-
-// takes reports whether some machine, or one that could be launched, would take a
-// group's pods.
-func (s *domains) takes(g *demand.Group) bool {
-	return s.takenNow(g) || s.Offerings.Sells(g.Shape.Node, g.Need)
 }
 
 // takenNow reports whether a machine that exists has room for one of a group.

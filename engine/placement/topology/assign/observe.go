@@ -11,13 +11,19 @@ func (a *Assigner) observe() {
 		return
 	}
 	for i, m := range a.Machines.List {
-		in := a.domainsIn(&Site{Machine: i, Launch: -1}, a.PodTopology.Counts)
+		s := Site{Machine: i, Launch: -1}
+		for rule, l := range a.PodTopology.Counts {
+			if l.Kind == topology.Spread && a.counts(rule, &s) {
+				a.know(&s, l)
+			}
+		}
 		for r := range a.running(m) {
 			l := a.PodTopology.Counts[r.Rule]
-			if in[r.Rule] < 0 {
+			domain, ok := a.Domain(&s, l)
+			if !ok || !a.counts(r.Rule, &s) {
 				continue
 			}
-			l.Record(in[r.Rule], r.Part, 1)
+			l.Record(l.At(domain), r.Part, 1)
 			if l.PerNode() && l.Kind == topology.Spread && r.Selected {
 				m.Load.Count(int32(r.Rule), 1)
 			}
