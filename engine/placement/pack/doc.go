@@ -23,7 +23,7 @@
 //	                           over whole contents, priced by branch and bound
 //	classes.go                 the same where kinds are many by their rules alone, and the plan
 //	                           costs much more than the bound
-//	reprice.go                 else greedy by prices for what is left, where places in groups bind
+//	reprice.go                 else greedy by prices for what is left, where places in groups bind or models are few
 //	downsize.go                the cheapest model that holds a box's content
 //	recreate.go                ruin and recreate of the boxes that waste most, of small packings
 //	vacate.go                  content of expensive boxes into room that cheaper ones have left

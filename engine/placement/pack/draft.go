@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -34,10 +35,7 @@ func (s *solver) draft() []Box {
 // fewestBoxes is how many boxes groups take at least, of which a box holds only so many. A
 // packing into no more has nothing to gain from the fee.
 func (p *Problem) fewestBoxes() int {
-	most := 1.0
-	for _, n := range boxesOf(p) {
-		most = max(most, n)
-	}
+	most := slices.Max(append(slices.Collect(maps.Values(boxesOf(p))), 1))
 	return int(math.Ceil(most - tiny))
 }
 

@@ -57,8 +57,7 @@ func (s *solver) repack(boxes []Box, kinds int) []Box {
 		return boxes
 	}
 	s.charge(boxes)
-	beyond := func(limit int64) bool { return limit < 0 }
-	if p.solve(nil); !s.better(p.best, boxes) || slices.ContainsFunc(s.available(p.best), beyond) {
+	if p.solve(nil); !s.better(p.best, boxes) || slices.Min(append(s.available(p.best), 0)) < 0 {
 		return boxes
 	}
 	return p.best

@@ -61,14 +61,11 @@ func (s *solver) ruin(boxes []Box, limits []int64, work *int) (set uint, cheaper
 // filled as well as can be, and the cheapest for the rest. It is nil if there are none.
 func (s *solver) refill(ruins []Box, limits []int64, work *int) (best []Box) {
 	limits = slices.Clone(limits)
-	costs, waste := 0.0, 0.0
-	for i := range ruins {
-		costs, waste = costs+s.costs(ruins[i].Model), waste+s.waste(&ruins[i])
-		buy(limits, &s.p.Models[ruins[i].Model], -1)
-	}
-	content := Box{}
+	costs, waste, content := 0.0, 0.0, Box{}
 	for i := range ruins {
 		content.add(ruins[i].Parts)
+		costs, waste = costs+s.costs(ruins[i].Model), waste+s.waste(&ruins[i])
+		buy(limits, &s.p.Models[ruins[i].Model], -1)
 	}
 	f := s.newFiller(contentOf(ruins, len(s.counts)))
 	for m := range s.p.Models {

@@ -5,8 +5,15 @@ import "math"
 // weigh prices the average item for a model. Dimensions that stand for groups are left out.
 func (f *filler) weigh(model int) {
 	f.averageWorth, f.price = 0, 0
+	prices, resources, needs := f.s.priced[model*f.s.p.Dims:], 0.0, tiny
+	for d, n := range f.average[:f.s.measured] {
+		resources, needs = resources+prices[d], needs+n
+	}
 	for d, n := range f.average {
-		w := f.s.priced[model*f.s.p.Dims+d]
+		w := prices[d]
+		if d < f.s.measured {
+			w += f.s.even * (resources*n/needs - w)
+		}
 		f.averageWorth += w * n
 		f.price += w
 		f.value[d], f.averages[d] = w*f.inverse[d], 0

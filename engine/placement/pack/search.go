@@ -28,11 +28,11 @@ type search struct {
 }
 
 // option is an item, what one is worth and what is lost by that, as what it needs costs more,
-// and the number of it.
+// and the number of it beyond those in the core.
 type option struct {
 	item        int32
 	worth, loss float64
-	count       int
+	core, count int
 }
 
 // effort is in how many steps a content is looked for, and what share it has to be worth more
@@ -45,8 +45,12 @@ type effort struct {
 // efforts are what column generation makes, the second once the first finds nothing more.
 var efforts = []effort{{100, 5e-3}, {400, worthwhile}}
 
-// stepsToBegin are what beginning a search counts as.
-const stepsToBegin = 10
+const (
+	// stepsToBegin are what beginning a search counts as.
+	stepsToBegin = 10
+	// spread is how many of an item the linear relaxation has beyond those in the core.
+	spread = 3
+)
 
 // richest is a content of a model with negative reduced cost, nil if none is found.
 func (p *patterns) richest(model int) *Box {
@@ -59,7 +63,7 @@ func (p *patterns) richest(model int) *Box {
 		return nil
 	}
 	q.left = q.steps
-	p.descend(0, 0, 0)
+	p.descend(0, 0, p.core())
 	p.work -= q.steps - q.left
 	b := &Box{Model: model, Parts: q.best}
 	slices.SortFunc(b.Parts, func(a, b Part) int { return cmp.Compare(a.Item, b.Item) })
@@ -84,6 +88,23 @@ func (p *patterns) start(model int) {
 	q.loads[0].Reset(&p.s.p.Models[model])
 }
 
+// core fills the box with most of the plain items of the linear relaxation, and returns its worth: what
+// remains to be searched is about as much for a thousand things as for ten.
+func (p *patterns) core() float64 {
+	q, worth := &p.search, 0.0
+	for r, name := range q.lp.Basis {
+		if name >= 0 && p.s.familyOf(p.items[name]).Plain() {
+			item := p.items[name]
+			o := &q.items[slices.IndexFunc(q.items, func(o option) bool { return o.item == item })]
+			family, need := p.s.familyOf(item), p.s.need(item)
+			o.core = q.loads[0].Room(family, need, min(p.left[item], int(q.lp.X[r])-spread))
+			q.loads[0].Add(family, need, o.core)
+			worth += o.worth * float64(o.core)
+		}
+	}
+	return worth
+}
+
 // descend branches on the number of each item from one on, where the content so far is worth
 // so much and has its load at a depth. What is left is worth no more than it costs.
 func (p *patterns) descend(depth, from int, worth float64) {
@@ -95,7 +116,7 @@ func (p *patterns) descend(depth, from int, worth float64) {
 	for at := from; at < len(q.items); at++ {
 		o := &q.items[at]
 		family, need := p.s.familyOf(o.item), p.s.need(o.item)
-		n := q.loads[depth].Room(family, need, p.left[o.item])
+		n := q.loads[depth].Room(family, need, p.left[o.item]-o.core)
 		if bound-float64(n)*o.loss <= q.most {
 			n = min(n, int((bound-q.most)/max(o.loss, tiny)))
 		}
@@ -104,7 +125,7 @@ func (p *patterns) descend(depth, from int, worth float64) {
 			o.count = n
 			content := worth + float64(n)*o.worth
 			if content > q.most {
-				q.most, q.best = content*(1+q.more), chosen(q.items[:at+1])
+				q.most, q.best = content*(1+q.more), chosen(q.items)
 			}
 			next := &q.loads[depth+1]
 			next.become(&q.loads[depth])
@@ -118,8 +139,8 @@ func (p *patterns) descend(depth, from int, worth float64) {
 func chosen(options []option) []Part {
 	var out []Part
 	for _, o := range options {
-		if o.count > 0 {
-			out = append(out, Part{int(o.item), o.count})
+		if n := o.core + o.count; n > 0 {
+			out = append(out, Part{int(o.item), n})
 		}
 	}
 	return out

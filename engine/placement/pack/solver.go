@@ -9,6 +9,8 @@ type solver struct {
 	floor *floor
 	// fee is what a box costs beyond its price, see draft.
 	fee float64
+	// even is the share of prices that follows from needs rather than from the program.
+	even float64
 }
 
 func newSolver(relaxed *relaxation) *solver {
