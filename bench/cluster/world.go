@@ -48,7 +48,7 @@ func newWorld(ctx context.Context, cfg Config, sandbox *child.Cluster) (*world, 
 		return nil, err
 	}
 	rest.QPS, rest.Burst = 500, 1000
-	if w.client, err = kubernetes.NewForConfig(rest); err != nil {
+	if w.client, err = watch.Client(rest); err != nil {
 		return nil, fmt.Errorf("connecting: %w", err)
 	}
 	if w.dynamic, err = dynamic.NewForConfig(rest); err != nil {

@@ -17,9 +17,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -62,6 +64,14 @@ type Watch struct {
 	nodes   map[string]Node
 	changed time.Time
 	evicted map[types.UID]bool
+}
+
+// Client is one for a cluster that shares its CPUs with what is measured: it reads and writes
+// protobuf, which costs both sides a fraction of JSON.
+func Client(config *rest.Config) (kubernetes.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	return kubernetes.NewForConfig(config)
 }
 
 // Start begins to follow the pods of a namespace and all Nodes, until ctx ends.

@@ -73,7 +73,7 @@ func (w *World) connect(ctx context.Context) error {
 		return err
 	}
 	rest.QPS, rest.Burst = 500, 1000
-	if w.Client, err = kubernetes.NewForConfig(rest); err != nil {
+	if w.Client, err = watch.Client(rest); err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}
 	if w.Dynamic, err = dynamic.NewForConfig(rest); err != nil {
