@@ -109,6 +109,9 @@ func (p *patterns) core() float64 {
 // so much and has its load at a depth. What is left is worth no more than it costs.
 func (p *patterns) descend(depth, from int, worth float64) {
 	q := &p.search
+	if worth > q.most {
+		q.most, q.best = worth*(1+q.more), chosen(q.items)
+	}
 	if len(q.loads) == depth+1 {
 		q.loads = append(q.loads, Load{})
 	}
@@ -123,14 +126,10 @@ func (p *patterns) descend(depth, from int, worth float64) {
 		for ; n > 0 && q.left > 0 && bound-float64(n)*o.loss > q.most; n-- {
 			q.left--
 			o.count = n
-			content := worth + float64(n)*o.worth
-			if content > q.most {
-				q.most, q.best = content*(1+q.more), chosen(q.items)
-			}
 			next := &q.loads[depth+1]
 			next.become(&q.loads[depth])
 			next.Add(family, need, n)
-			p.descend(depth+1, at+1, content)
+			p.descend(depth+1, at+1, worth+float64(n)*o.worth)
 		}
 		o.count = 0
 	}
