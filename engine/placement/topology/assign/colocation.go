@@ -328,7 +328,11 @@ func (s *domains) crowded(g, unit *demand.Group) plan.Reason {
 	if !ok {
 		return s.RuleOf(g)
 	}
-	have := fmt.Sprintf("no machine can be had for all %d pods that must share a node", unit.Bundle)
+	have := "no machine holds"
+	if len(unit.Shape.Members) > 0 && s.Offerings.Sells(unit.Shape.Node, unit.Need) {
+		have = "limits, minValues and spreads leave no machine for"
+	}
+	have = fmt.Sprintf("%s all %d pods that must share a node", have, unit.Bundle)
 	return plan.Reason{Code: plan.TopologyNotSatisfiable, Want: s.PodTopology.Counts[near.Rule].String(), Have: have}
 }
 
