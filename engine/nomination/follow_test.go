@@ -57,9 +57,8 @@ func TestKubeSchedulerNeedsNoSecondLaunch(t *testing.T) {
 	}
 }
 
-// In such clusters Nodes that become ready one after the other cost one machine in six, and up to
-// one in four in a few of them: each wave of pods that kube-scheduler tries makes it forget
-// nominations.
+// In such clusters Nodes that become ready one after the other cost one machine in four: each
+// wave of pods that kube-scheduler tries makes it forget nominations.
 func TestNodesOfAllKindsOfWorkloadsThatBecomeReadyApart(t *testing.T) {
 	t.Parallel()
 	planned, launched := 0, 0
