@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 )
 
 // Round is all turns with one number of pods, beside so many busy loops.
@@ -33,12 +34,19 @@ func Report(cfg Config, rounds []Round) string {
 	fmt.Fprintf(&b, "- %s, %d CPUs, shared by the control plane, the simulated kubelets and the controller. Karpenter %s.\n", runtime.Version(), runtime.NumCPU(), karpenterVersion())
 	fmt.Fprintf(&b, "- Catalogue: KWOK's 144 types, on demand, linux/amd64. One NodePool, disruption by default (`consolidateAfter: 0s`, budget 10 %%). A Node appears %s after its launch and is ready %s to %s later; both have all flags by default.\n", cfg.LaunchDelay, cfg.ReadyDelay, cfg.ReadyDelay+cfg.ReadySpread)
 	b.WriteString("- A Node for critical add-ons only is there all the time, as that on which a controller runs; it is not counted.\n")
-	b.WriteString("- Workload: of 30 pods 20 of 250m/500Mi, 7 of 900m/3100Mi, 3 of 3500m/14Gi, in three Deployments created at once; ")
+	fmt.Fprintf(&b, "- Workload: of 30 pods 20 of 250m/500Mi, 7 of 900m/3100Mi, 3 of 3500m/14Gi, in %d Deployments created %s; ", cfg.Deployments*len(shapes), apart(cfg.Apart))
 	fmt.Fprintf(&b, "trickles are %d more pods, one each %s.\n", trickled, tricklePause)
 	b.WriteString("- *half* and *last*: seconds from the beginning of the phase until half and all of its pods were Running; in trickles the median and the longest wait of a pod. *settled*: when the last Node came or went. ")
 	fmt.Fprintf(&b, "Machines, CPUs and $/h are those at the end of a phase, when no Node had come or gone for %s.\n", cfg.Quiet)
 	b.WriteString("- *requests*: what the controller's client sent to the API server, by its own metrics, events, watches and leases included, from the beginning to the end of the phase. CPU time and peak resident set are the process's.\n")
 	return b.String()
+}
+
+func apart(d time.Duration) string {
+	if d == 0 {
+		return "at once"
+	}
+	return d.String() + " apart"
 }
 
 func (r Round) write(b *strings.Builder, cfg Config) {

@@ -17,6 +17,10 @@ type Config struct {
 	process.Stage
 	// Pods are the pods of the burst, at least 30.
 	Pods int
+	// Deployments of each shape are created one after the other, those of the shapes in turn,
+	// Apart from the next.
+	Deployments int
+	Apart       time.Duration
 	// Hogs are loops that keep a CPU busy meanwhile, each of them.
 	Hogs int
 	// Phases are the names of those to play, in order; the first must be the burst.

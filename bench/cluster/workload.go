@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/bench/watch"
 )
 
-// shape is one Deployment of the workload; of the whole, it has share in 3,000 pods.
+// shape is what pods of the workload ask for; of the whole, it has share in 3,000 pods.
 type shape struct {
 	name, cpu, memory string
 	share             int
@@ -105,10 +105,33 @@ func (w *world) pools(ctx context.Context, policy string) error {
 	return w.apply.Text(ctx, nodes+"---"+simulatedCloud+"---"+home+"---"+policy)
 }
 
+// deployment is one of those that a shape's pods belong to.
+type deployment struct {
+	shape
+	name     string
+	replicas int
+}
+
+// deployments share out the pods, shape by shape in turn.
+func (w *world) deployments(pods int) []deployment {
+	out := make([]deployment, 0, w.cfg.Deployments*len(shapes))
+	for i := range w.cfg.Deployments {
+		for _, s := range shapes {
+			all := s.replicas(pods)
+			part := all*(i+1)/w.cfg.Deployments - all*i/w.cfg.Deployments
+			out = append(out, deployment{shape: s, name: fmt.Sprintf("%s-%d", s.name, i), replicas: part})
+		}
+	}
+	return out
+}
+
 // burst creates the Deployments.
 func (w *world) burst(ctx context.Context) error {
-	for _, s := range shapes {
-		if err := w.apply.Text(ctx, fmt.Sprintf(deploymentManifest, s.name, s.cpu, s.memory, s.replicas(w.cfg.Pods))); err != nil {
+	for i, d := range w.deployments(w.cfg.Pods) {
+		if i > 0 {
+			time.Sleep(w.cfg.Apart)
+		}
+		if err := w.apply.Text(ctx, fmt.Sprintf(deploymentManifest, d.name, d.cpu, d.memory, d.replicas)); err != nil {
 			return err
 		}
 	}
@@ -138,8 +161,8 @@ func (w *world) budget(ctx context.Context, nodes string) error {
 
 // scale sets the replicas of all Deployments.
 func (w *world) scale(ctx context.Context, pods int) error {
-	for _, s := range shapes {
-		if err := w.patch(ctx, s.name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, s.replicas(pods))); err != nil {
+	for _, d := range w.deployments(pods) {
+		if err := w.patch(ctx, d.name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, d.replicas)); err != nil {
 			return err
 		}
 	}
@@ -148,8 +171,8 @@ func (w *world) scale(ctx context.Context, pods int) error {
 
 // rollOut gives all Deployments new pods.
 func (w *world) rollOut(ctx context.Context) error {
-	for _, s := range shapes {
-		if err := w.patch(ctx, s.name, `{"spec":{"template":{"metadata":{"labels":{"version":"2"}}}}}`); err != nil {
+	for _, d := range w.deployments(w.cfg.Pods) {
+		if err := w.patch(ctx, d.name, `{"spec":{"template":{"metadata":{"labels":{"version":"2"}}}}}`); err != nil {
 			return err
 		}
 	}

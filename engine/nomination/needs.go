@@ -2,6 +2,7 @@ package nomination
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -11,10 +12,10 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// Pods of one class are interchangeable, so one class needs no nominations. Let contending
-// classes be those that may use machines of the same pools, and c one of them. If all pods
-// but those of c are bound or nominated, the plan leaves on each machine n room for slots(n)
-// pods of c, and
+// Pods that request the same and may use the same machines are interchangeable, whatever else
+// tells their classes apart, so those of one kind need no nominations. Let contending classes be
+// those that may use machines of the same pools, and c a kind of them. If all pods but those of
+// c are bound or nominated, the plan leaves on each machine n room for slots(n) pods of c, and
 //
 //	Σ slots(n) ≥ pods(c)
 //
@@ -29,7 +30,7 @@ import (
 //     of nominated pods against their equals and inferiors only;
 //   - c mounts no volume claims and no devices, which tell its pods apart.
 //
-// Of the classes that qualify, the one with the most pods to be nominated is left to
+// Of the kinds that qualify, the one with the most pods to be nominated is left to
 // kube-scheduler, or several if their pods fit in any order (order.go), once the Nodes of all
 // take pods. While one does not, the pods planned for it take any room on others, nominated or
 // not. So Nodes that are ready within a moment open together, and on one that opens before
@@ -67,16 +68,9 @@ func (m *memo) contend(s *snapshot.Snapshot, pods []*snapshot.Pod) {
 
 // leftToScheduler are those of contending classes whose pods need no nominations.
 func leftToScheduler(machines func() []*machine, set []*contender, rules []*topology.Rule) []*contender {
-	var qualified, one []*contender
-	for _, c := range set {
-		if !c.qualifies(set, rules) {
-			continue
-		}
-		if qualified = append(qualified, c); len(one) == 0 || c.open > one[0].open {
-			one = []*contender{c}
-		}
-	}
-	if len(qualified) < 2 {
+	qualified := slices.DeleteFunc(slices.Clone(set), func(c *contender) bool { return !c.qualifies(set, rules) })
+	one := largestKind(qualified)
+	if len(one) == len(qualified) {
 		return one
 	}
 	counted := slices.DeleteFunc(slices.Clone(machines()), func(m *machine) bool {
@@ -86,6 +80,36 @@ func leftToScheduler(machines func() []*machine, set []*contender, rules []*topo
 		return several
 	}
 	return one
+}
+
+// largestKind are the interchangeable classes with the most pods to be nominated.
+func largestKind(classes []*contender) []*contender {
+	var largest []*contender
+	byKind := map[string][]*contender{}
+	for _, t := range classes {
+		kind := kindOf(t.class)
+		byKind[kind] = append(byKind[kind], t)
+		if len(largest) == 0 || saved(byKind[kind]) > saved(largest) {
+			largest = byKind[kind]
+		}
+	}
+	return largest
+}
+
+// kindOf is equal for classes that request the same and may use the same machines, as far as no
+// rule between pods is about them.
+func kindOf(c *snapshot.Class) string {
+	b := fmt.Appendf(nil, "%v %v", c.HostPorts, c.Disks)
+	for _, t := range c.Tolerations {
+		b = fmt.Appendf(b, "\n%q %s %q %s", t.Key, t.Operator, t.Value, t.Effect)
+	}
+	for _, t := range c.Terms {
+		b = append(append(b, '\n'), t.Exact()...)
+	}
+	for _, a := range c.Requests {
+		b = fmt.Appendf(b, "\n%s %g", a.Name, a.Quantity.AsApproximateFloat64())
+	}
+	return string(b)
 }
 
 // saved is how many nominations need not be written.

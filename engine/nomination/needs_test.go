@@ -22,6 +22,14 @@ func TestOneOfContendingClassesNeedsNoNominations(t *testing.T) {
 			lines: []string{small},
 			with:  func(s *snapshot.Snapshot) { nominate(s, "small-1", "n1", true); nominate(s, "small-2", "n1", true) },
 		},
+		"and those that differ from it by labels alone": {
+			lines: []string{small, "pod also count=2 cpu=1 memory=128Mi labels=app:also", "nominate also-1 n1", "nominate also-2 n1"},
+			want:  `big -> "n1" Planned; `,
+		},
+		"but not those that may use other nodes": {
+			lines: []string{small, "pod also cpu=1 memory=128Mi select=kubernetes.io/os:linux", "nominate also n1"},
+			want:  `big -> "n1" Planned; also -> "n1" Planned; `,
+		},
 		"unless it has the higher priority": {
 			lines: []string{small + " priority=10"},
 			want:  `small-1 -> "n1" Planned; small-2 -> "n1" Planned; `,
