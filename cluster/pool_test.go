@@ -162,13 +162,14 @@ func TestTheLimitsOfADaemonSetStandInForMissingRequests(t *testing.T) {
 	}
 }
 
-// What a scheduler says of a pod goes for all of its class, but for none besides.
-func TestOnlyPodsOfAClassThatASchedulerGaveUpOnArePending(t *testing.T) {
+// Pods that a scheduler has not come to are planned with those that it found no node for.
+func TestPodsThatWaitBehindOthersOfTheirSchedulerArePending(t *testing.T) {
 	gated := testPod("gated", 1, "")
 	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}}
 	unseen, sibling := testPod("unseen", 1, ""), testPod("sibling", 1, "")
 	unseen.Status.Conditions, sibling.Status.Conditions = nil, nil
-	unseen.Labels = map[string]string{"of": "another class"}
+	sibling.Labels = map[string]string{"of": "another class"}
+	unseen.Spec.SchedulerName = "another"
 	nominated := testPod("nominated", 1, "")
 	nominated.Status.NominatedNodeName = "n"
 	daemon := testPod("daemon", 1, "")
@@ -188,7 +189,7 @@ func TestOnlyPodsOfAClassThatASchedulerGaveUpOnArePending(t *testing.T) {
 			t.Errorf("offline %v: got\n%s", test.options.Offline, got)
 		}
 		if !test.options.Offline && (len(all.Untried) != 1 || all.Untried[0].Name != "unseen") {
-			t.Errorf("untried are %v, want the one of another class", all.Untried)
+			t.Errorf("untried are %v, want the one of another scheduler", all.Untried)
 		}
 	}
 }

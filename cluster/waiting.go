@@ -6,17 +6,17 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// waiting are the pods that have no node. Those that kube-scheduler found no node for are
-// pending, and so are those that it has not tried yet if one of their class is: it would say
-// the same of them, and in a burst it takes it many seconds to say so.
+// waiting are the pods that have no node. Those that their scheduler found no node for are
+// pending, and while there are any, so are those that it has not tried yet: in a burst that takes
+// it many seconds, and they are planned on what room there is like all others.
 type waiting struct {
 	refused, untried *table[*snapshot.Pod]
-	// classes counts the refused pods by class.
-	classes map[*snapshot.Class]int
+	// schedulers counts the refused pods by the name of their scheduler.
+	schedulers map[string]int
 }
 
 func newWaiting() waiting {
-	return waiting{refused: newTable[*snapshot.Pod](), untried: newTable[*snapshot.Pod](), classes: map[*snapshot.Class]int{}}
+	return waiting{refused: newTable[*snapshot.Pod](), untried: newTable[*snapshot.Pod](), schedulers: map[string]int{}}
 }
 
 func (w *waiting) put(key string, p *snapshot.Pod, refused bool) {
@@ -25,7 +25,7 @@ func (w *waiting) put(key string, p *snapshot.Pod, refused bool) {
 		return
 	}
 	w.refused.put(key, p)
-	w.classes[p.Class]++
+	w.schedulers[p.Spec.SchedulerName]++
 }
 
 func (w *waiting) drop(key string, p *snapshot.Pod) {
@@ -34,9 +34,7 @@ func (w *waiting) drop(key string, p *snapshot.Pod) {
 		return
 	}
 	w.refused.drop(key)
-	if w.classes[p.Class]--; w.classes[p.Class] == 0 {
-		delete(w.classes, p.Class)
-	}
+	w.schedulers[p.Spec.SchedulerName]--
 }
 
 // find is a pending pod.
@@ -45,7 +43,7 @@ func (w *waiting) find(key string) (*snapshot.Pod, bool) {
 		return p, true
 	}
 	p, ok := w.untried.byKey[key]
-	return p, ok && w.classes[p.Class] > 0
+	return p, ok && w.schedulers[p.Spec.SchedulerName] > 0
 }
 
 // list are the pending pods and those that are untried and not pending, by namespace and name;
@@ -57,7 +55,7 @@ func (w *waiting) list() (pending, untried []*snapshot.Pod) {
 	}
 	pending = slices.Clone(refused)
 	for _, p := range all {
-		if w.classes[p.Class] > 0 {
+		if w.schedulers[p.Spec.SchedulerName] > 0 {
 			pending = append(pending, p)
 		} else {
 			untried = append(untried, p)

@@ -22,10 +22,10 @@ type Snapshot struct {
 	// Nodes are the machines of the cluster, by name.
 	Nodes []*Node
 	// Pending are the pods that have no node and need one, by namespace and name:
-	// kube-scheduler has found none for them or for others of their class.
+	// their scheduler has found none for them, or has not come to them and found none for others.
 	Pending []*Pod
-	// Untried are other pods without a node, of which kube-scheduler has said nothing yet, by
-	// namespace and name.
+	// Untried are other pods without a node, of which their scheduler has said nothing yet, by
+	// namespace and name: none of its pods is pending.
 	Untried []*Pod
 	// Unseen is a pod that the API server has on a Node and of which the watch of pods has not
 	// told, nil if no such pod is known: while there is one, the pods here are old.

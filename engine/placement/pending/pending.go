@@ -19,7 +19,7 @@ import (
 // and those that are none of placement's business, with the reason. Pods of
 // machines that are being deleted are to be placed as well.
 func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced) {
-	refused := refusedClasses(s)
+	refused := refusedBy(s)
 	for _, p := range s.Pending {
 		reason, ok := provisionable(p, refused)
 		if wait, waits := nomination.Waits(p, s.Now); ok && waits {
@@ -55,11 +55,11 @@ func stays(c *snapshot.Claim, p *snapshot.Pod, budgets *eviction.Budgets, now ti
 		guarded(p, budgets) && !drain.Ignores(c, drain.GuardedPods)
 }
 
-// provisionable reports whether a pod waits for a machine. The scheduler says so
-// by a condition, and what it says of a pod goes for all of its class; a pod without any
-// status is a manifest that was never applied and counts too. So does one that is nominated to a node, unless the scheduler
-// has nominated it: it makes room there, or is about to bind the pod.
-func provisionable(p *snapshot.Pod, refused map[*snapshot.Class]bool) (plan.Reason, bool) {
+// provisionable reports whether a pod waits for a machine. The scheduler says so by a condition,
+// and those that it has not tried yet wait behind that one. A pod without any status is a manifest
+// that was never applied and counts too. So does one that is nominated to a node, unless the
+// scheduler has nominated it: it makes room there, or is about to bind the pod.
+func provisionable(p *snapshot.Pod, refused map[string]bool) (plan.Reason, bool) {
 	no := func(code plan.Code, have string) (plan.Reason, bool) {
 		return plan.Reason{Code: code, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)}, Have: have}, false
 	}
@@ -76,17 +76,17 @@ func provisionable(p *snapshot.Pod, refused map[*snapshot.Class]bool) (plan.Reas
 		return no(plan.Preempting, p.Status.NominatedNodeName)
 	case optedOut(p):
 		return no(plan.OptedOut, "")
-	case p.Status.Phase != "" && !refused[p.Class]:
+	case p.Status.Phase != "" && !refused[p.Spec.SchedulerName]:
 		return no(plan.AwaitingScheduler, p.Spec.SchedulerName)
 	}
 	return plan.Reason{}, true
 }
 
-// refusedClasses are those of which kube-scheduler has found no node for some pod.
-func refusedClasses(s *snapshot.Snapshot) map[*snapshot.Class]bool {
-	out := map[*snapshot.Class]bool{}
+// refusedBy are the names of the schedulers that have found no node for some pod.
+func refusedBy(s *snapshot.Snapshot) map[string]bool {
+	out := map[string]bool{}
 	for _, p := range s.Pending {
-		out[p.Class] = out[p.Class] || unschedulable(p)
+		out[p.Spec.SchedulerName] = out[p.Spec.SchedulerName] || unschedulable(p)
 	}
 	return out
 }
