@@ -3,6 +3,7 @@ package provision
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -70,9 +71,13 @@ func (n *Nominator) Start(ctx context.Context) error {
 // NeedLeaderElection makes the loop run on the leader only.
 func (*Nominator) NeedLeaderElection() bool { return true }
 
-// Pass writes every nomination that is not what it should be, and returns when the next pass
-// is due if nothing wakes the loop, zero for never. Nominations are hints: one that cannot be
-// written is left to the next pass.
+// atOnce is how many nominations a pass writes. Beside a busy kube-scheduler that takes about a
+// second, in which Nodes open and pods are bound that others need no nominations beside.
+const atOnce = 100
+
+// Pass writes the first nominations that are not what they should be, and returns when the next
+// pass is due if nothing wakes the loop, zero for never; it is due at once if there are more.
+// Nominations are hints: one that cannot be written is left to the next pass.
 func (n *Nominator) Pass(ctx context.Context) time.Time {
 	if !n.Store.Synced() {
 		return time.Time{}
@@ -80,11 +85,16 @@ func (n *Nominator) Pass(ctx context.Context) time.Time {
 	ctx = metrics.WithController(ctx, Name)
 	s := n.Store.Snapshot(n.Clock.Now(), nil)
 	changes := nomination.Decide(s)
+	more := len(changes) > atOnce
+	changes = changes[:min(len(changes), atOnce)]
 	errs := make([]error, len(changes))
 	loop.SideBySide(len(changes), func(i int) {
 		errs[i] = n.Writer.Pod(ctx, changes[i].Pod.Pod, changes[i].Apply)
 	})
 	n.report(ctx, errs)
+	if more && slices.Contains(errs, nil) {
+		n.Wake()
+	}
 	return nomination.Due(s)
 }
 

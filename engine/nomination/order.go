@@ -21,7 +21,8 @@ import (
 //	Σ f(n, ρ) − Σ pods(c) · a(c, ρ) ≥ (machines − 1) · a(c, ρ)  for all c
 //
 // then a machine on which a pod of c finds no room has more than f(n, ρ) − a(c, ρ) in use by
-// pods of C. If that was so on all of them, more would be in use than those pods request.
+// pods of C. If that was so on all of them, more would be in use than those pods request. The
+// machines are those that pods of C are planned for: what others have is not counted on.
 //
 // Where the machines have, or are planned for, more than Many pods, the conditions need not hold
 // if what may be left over is a twentieth of what they have: kube-scheduler copies all nominated
@@ -129,10 +130,10 @@ func request(c *snapshot.Class, name corev1.ResourceName) float64 {
 func fitInAnyOrder(machines []*machine, classes []*contender, scarcest corev1.ResourceName, many bool) bool {
 	left, capacity, with, unused := 0.0, 0.0, -1, 0.0
 	for _, m := range machines {
-		room := m.roomFor(classes)
-		if room[scarcest] <= 0 {
-			continue // it takes none of them
+		if !slices.ContainsFunc(classes, func(t *contender) bool { return m.planned[t.class] > 0 }) {
+			continue
 		}
+		room := m.roomFor(classes)
 		all := m.node.Allocatable()[scarcest]
 		left, capacity, with, unused = left+room[scarcest], capacity+all.AsApproximateFloat64(), with+1, unused+unusedOf(room, classes, scarcest)
 	}

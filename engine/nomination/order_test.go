@@ -126,6 +126,31 @@ func TestManySmallPodsOfOneShapeAreNotNominated(t *testing.T) {
 	}
 }
 
+// What is left of a machine that only others are planned for is not counted on, so it does not
+// matter of what it has the most.
+func TestRoomThatThePlanDoesNotCountOnIsNotMissed(t *testing.T) {
+	w := &enginetest.Scenario{}
+	for _, line := range []string{
+		"type t cpu=32 memory=128Gi price=1", "pool main",
+		"node n1 type=t pool=main stage=registered", "node n2 type=t pool=main stage=registered",
+		"pod a count=10 cpu=1 memory=2Gi", "pod b count=10 cpu=2 memory=4Gi", "pod large cpu=3 memory=126Gi",
+	} {
+		if !w.Do(t, storytest.Parse(line)) {
+			t.Fatal(line)
+		}
+	}
+	for _, p := range w.Pending {
+		node := "n1"
+		if p.Name == "large" {
+			node = "n2"
+		}
+		w.Do(t, storytest.Parse("nominate "+p.Name+" "+node))
+	}
+	if got := nomination.Decide(&w.Snapshot); len(got) != 1 || got[0].Pod.Name != "large" {
+		t.Errorf("%d pods are nominated, want the large one alone", len(got))
+	}
+}
+
 // stranded is a pod that is left over when the nominated ones are on their machines and the
 // others go anywhere, in any order; nil if none is.
 func stranded(r *rand.Rand, s *snapshot.Snapshot, nominated map[string]string) *snapshot.Pod {
