@@ -17,8 +17,8 @@ type Config struct {
 	process.Stage
 	// Pods are the pods of the burst, at least 30.
 	Pods int
-	// Deployments of each shape are created one after the other, those of the shapes in turn,
-	// Apart from the next.
+	// Deployments is how many each shape has, at least one. They are created one after the other,
+	// those of the shapes in turn, Apart from the next.
 	Deployments int
 	Apart       time.Duration
 	// Hogs are loops that keep a CPU busy meanwhile, each of them.

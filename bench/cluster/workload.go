@@ -127,12 +127,14 @@ func (w *world) deployments(pods int) []deployment {
 
 // burst creates the Deployments.
 func (w *world) burst(ctx context.Context) error {
-	for i, d := range w.deployments(w.cfg.Pods) {
-		if i > 0 {
-			time.Sleep(w.cfg.Apart)
-		}
+	for _, d := range w.deployments(w.cfg.Pods) {
 		if err := w.apply.Text(ctx, fmt.Sprintf(deploymentManifest, d.name, d.cpu, d.memory, d.replicas)); err != nil {
 			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(w.cfg.Apart):
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ const (
 	// nominations to Nodes that take none, and is several times slower with many.
 	Early Why = "Early"
 	// Interchangeable: all pods that contend for the same machines are nominated but those of
-	// the pod's class, so any place will do for it.
+	// the pod's kind, so any place will do for it.
 	Interchangeable Why = "Interchangeable"
 	// NotTaken: kube-scheduler has had the time to put the pod there, and has not, which
 	// is noted on the pod.

@@ -25,12 +25,13 @@
 // node for it; the next decision renews ours.
 //
 // A nomination is written only where kube-scheduler's own choice could break the plan. Let
-// contending classes be those that may use machines of the same pools. One of them, c, needs
-// none if the pods of all others are bound or nominated: the machines then have room for
+// contending classes be those that may use machines of the same pools. One kind of them, c, which
+// request the same and may use the same machines, needs none if the pods of all others are bound or
+// nominated: the machines then have room for
 //
 //	Σ slots(n) ≥ pods(c)
 //
-// and identical pods take slots in any order (needs.go has the conditions). Nor do several
+// and these pods take slots in any order (needs.go has the conditions). Nor do several
 // classes if one resource is the scarcest on every machine and some of it is left, or the pods
 // are very many (order.go).
 //

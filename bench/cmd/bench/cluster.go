@@ -21,13 +21,16 @@ func compareClusters(ctx context.Context, args []string) error {
 	sizes := fs.String("pods", "300,1000,3000", "comma-separated sizes of the burst, in pods")
 	hogs := fs.String("hogs", "0,1", "comma-separated numbers of busy loops beside; every size is played with each")
 	phases := fs.String("phases", "burst,70%,rollout,trickle,nothing", "comma-separated phases, in order")
-	fs.IntVar(&cfg.Deployments, "deployments", 1, "Deployments of each of the three sizes of pods")
+	fs.IntVar(&cfg.Deployments, "deployments", 10, "Deployments of each of the three sizes of pods")
 	fs.DurationVar(&cfg.Apart, "apart", 0, "time from the creation of one Deployment to the next")
 	fs.DurationVar(&cfg.LaunchDelay, "launch-delay", 3*time.Second, "time from a launch to the appearance of the Node")
 	fs.DurationVar(&cfg.ReadyDelay, "ready-delay", 300*time.Millisecond, "time from then until it is ready")
 	fs.DurationVar(&cfg.ReadySpread, "ready-spread", 0, "how much longer that takes at most; Nodes differ")
 	if err := cfg.Parse(fs, args, "karpenter-kwok", 30*time.Second); err != nil {
 		return err
+	}
+	if cfg.Deployments < 1 {
+		return fmt.Errorf("-deployments: %d is not a number from 1", cfg.Deployments)
 	}
 	cfg.Phases = strings.Split(*phases, ",")
 	plan, err := roundsOf(*sizes, *hogs)
