@@ -191,6 +191,10 @@ func TestPodsThatWaitBehindOthersOfTheirSchedulerArePending(t *testing.T) {
 		if !test.options.Offline && (len(all.Untried) != 1 || all.Untried[0].Name != "unseen") {
 			t.Errorf("untried are %v, want the one of another scheduler", all.Untried)
 		}
+		s.Nominate(map[types.NamespacedName]string{{Namespace: "default", Name: "unseen"}: "m", {Namespace: "default", Name: "sibling"}: "m"}, nil)
+		if planned := s.Planned("m"); !test.options.Offline && (len(planned) != 1 || planned[0].Name != "sibling") {
+			t.Errorf("planned are %v, want the one that is pending", planned)
+		}
 	}
 }
 

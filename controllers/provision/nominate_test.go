@@ -1,9 +1,11 @@
 package provision
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
@@ -33,6 +35,43 @@ func TestWhatBeginsAPassOfNominations(t *testing.T) {
 	for p, want := range map[pod]bool{{nominated: true}: true, {nominated: true, spread: true, wish: true}: false} {
 		if got := byDefault.Delete(event.DeleteEvent{Object: p.object()}); got != want {
 			t.Errorf("%+v is gone, and the cluster has a required spread by default: %t", p, got)
+		}
+	}
+}
+
+// What is written late may be needless by then, so a pass writes some and is due again at once.
+func TestAPassWritesSomeNominationsAndIsDueAgain(t *testing.T) {
+	r := rig(t, pool("general", nil), pending("low", "10m"))
+	for i := range atOnce + 50 {
+		p := pending(fmt.Sprintf("web-%d", i), "10m")
+		p.Spec.Priority = new(int32(10)) // only those of the lowest need no nomination
+		r.Must(r.Client.Create(ctx, p))
+	}
+	p := provisioner(r)
+	pass(t, r, p)
+	joins(r, r.Claims()[0])
+	r.Sync()
+	machines := map[types.NamespacedName]string{}
+	for _, pod := range r.Store.Snapshot(r.Clock.Now(), nil).Pending {
+		machines[key(pod)] = "web"
+	}
+	r.Store.Nominate(machines, nil)
+	<-p.nominator.wake // that of the plan
+	for pass, want := range []struct{ nominated, wakes int }{{atOnce, 1}, {atOnce + 50, 0}, {atOnce + 50, 0}} {
+		p.nominator.Pass(ctx)
+		var pods corev1.PodList
+		r.Must(r.Client.List(ctx, &pods))
+		nominated := 0
+		for i := range pods.Items {
+			if pods.Items[i].Status.NominatedNodeName == "web" {
+				nominated++
+			}
+		}
+		if wakes := len(p.nominator.wake); nominated != want.nominated || wakes != want.wakes {
+			t.Errorf("pass %d: %d are nominated and %d passes are due, want %d and %d", pass, nominated, wakes, want.nominated, want.wakes)
+		}
+		if len(p.nominator.wake) > 0 {
+			<-p.nominator.wake
 		}
 	}
 }

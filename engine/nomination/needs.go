@@ -96,8 +96,8 @@ func largestKind(classes []*contender) []*contender {
 	return largest
 }
 
-// kindOf is equal for classes that request the same and may use the same machines, as far as no
-// rule between pods is about them.
+// kindOf is equal for classes that request the same and may use the same machines. It is for those
+// that qualify: no rule between pods is about them, and all have the lowest priority.
 func kindOf(c *snapshot.Class) string {
 	b := fmt.Appendf(nil, "%v %v", c.HostPorts, c.Disks)
 	for _, t := range c.Tolerations {

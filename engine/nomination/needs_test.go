@@ -30,6 +30,14 @@ func TestOneOfContendingClassesNeedsNoNominations(t *testing.T) {
 			lines: []string{small, "pod also cpu=1 memory=128Mi select=kubernetes.io/os:linux", "nominate also n1"},
 			want:  `big -> "n1" Planned; also -> "n1" Planned; `,
 		},
+		"nor those that tolerate more": {
+			lines: []string{small, "pod also cpu=1 memory=128Mi tolerate=red", "nominate also n1"},
+			want:  `big -> "n1" Planned; also -> "n1" Planned; `,
+		},
+		"nor those that take a host port": {
+			lines: []string{small, "pod also cpu=1 memory=128Mi ports=80", "nominate also n1"},
+			want:  `big -> "n1" Planned; also -> "n1" Planned; `,
+		},
 		"unless it has the higher priority": {
 			lines: []string{small + " priority=10"},
 			want:  `small-1 -> "n1" Planned; small-2 -> "n1" Planned; `,
