@@ -27,7 +27,8 @@ const (
 	Later Why = "Later"
 	// Early: the Node is not ready, and kube-scheduler has still to try pods for the first time,
 	// or does so again as another that was launched with it takes pods. It forgets their
-	// nominations to Nodes that take none, and is several times slower with many.
+	// nominations to Nodes that take none, and is several times slower with many. Few are
+	// written within a second once the Node is ready, and those that it opens with.
 	Early Why = "Early"
 	// Interchangeable: all pods that contend for the same machines are nominated but those of
 	// the pod's kind, so any place will do for it.
@@ -171,7 +172,7 @@ func wanted(s *snapshot.Snapshot, m *memo, p *snapshot.Pod) Change {
 		return none(p, NotTaken)
 	case m.plannedFirst(n):
 		return admission(p, n, m)
-	case (m.trying || m.late[n]) && joining(n) && !Ready(n) && p.Status.NominatedNodeName != n.Object.Name:
+	case m.early(n) && p.Status.NominatedNodeName != n.Object.Name:
 		return none(p, Early)
 	case m.needless(p.Class, n) && p.Status.NominatedNodeName != n.Object.Name:
 		return none(p, Interchangeable)

@@ -18,7 +18,8 @@ import (
 )
 
 // cluster has n1, which is registered, n2, which is on its way, n3, which is
-// leaving, and foreign, which is nobody's; and pending pods web-1 to web-3.
+// leaving, and foreign, which is nobody's; and pending pods web-1 to web-3 and big. n2 was launched
+// for so many pods that these are not few.
 func cluster(t *testing.T, lines ...string) *snapshot.Snapshot {
 	s := &enginetest.Scenario{}
 	for _, line := range append([]string{
@@ -35,9 +36,13 @@ func cluster(t *testing.T, lines ...string) *snapshot.Snapshot {
 			t.Fatalf("unknown command: %s", line)
 		}
 	}
+	s.Node("n2").Pods = slices.Repeat(s.Pending[:1], nomination.Few)
 	s.Node("n1").Claim.Created = s.Node("n2").Claim.Created.Add(-time.Hour)
 	return &s.Snapshot
 }
+
+// few leaves the pods alone that the rest is not few with.
+func few(s *snapshot.Snapshot) { s.Node("n2").Pods = nil }
 
 // nominate writes a nomination on a pod, by us or by kube-scheduler.
 func nominate(s *snapshot.Snapshot, pod, node string, ours bool) *snapshot.Pod {
@@ -144,6 +149,29 @@ func TestDecide(t *testing.T) {
 				"nominate old n1", "nominate new n1",
 			},
 			want: `new -> "n1" Planned; old -> "n1" Planned; `,
+		},
+		"few pods wait for their Node to be ready": {
+			lines: []string{"node n4 type=m pool=main stage=appeared", "nominate big n4"},
+			with:  func(s *snapshot.Snapshot) { try(s, len(s.Pending)); few(s) },
+		},
+		"and for one of the same plan": {
+			lines: []string{"node n4 type=m pool=main stage=appeared", "node n5 type=m pool=main stage=appeared", "nominate web-1 n4", "nominate web-2 n5"},
+			with: func(s *snapshot.Snapshot) {
+				try(s, len(s.Pending))
+				few(s)
+				s.Node("n4").Object.Status.Conditions[0] = corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(s.Now)}
+				s.Node("n5").Object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse}}
+				s.Node("n5").Claim.Conditions[snapshot.Launched] = snapshot.Condition{Status: corev1.ConditionTrue, Since: s.Now}
+			},
+		},
+		"and are all nominated then": {
+			lines: []string{"node n4 type=m pool=main stage=appeared", "nominate web-1 n4", "nominate web-2 n4", "nominate web-3 n1"},
+			with: func(s *snapshot.Snapshot) {
+				try(s, len(s.Pending))
+				few(s)
+				s.Node("n4").Object.Status.Conditions[0].Status = corev1.ConditionTrue
+			},
+			want: `web-1 -> "n4" Planned; web-2 -> "n4" Planned; `,
 		},
 		"a Node that is not ready waits until kube-scheduler has tried all pods": {
 			lines: []string{"node n4 type=m pool=main stage=appeared", "nominate big n4", "nominate web-1 n2"},

@@ -33,7 +33,8 @@
 //
 // and these pods take slots in any order (needs.go has the conditions). Nor do several
 // classes if one resource is the scarcest on every machine and some of it is left, or the pods
-// are very many (order.go).
+// are very many (order.go). Where they are few, all are nominated to Nodes that take none yet, so
+// that none loses its place to one that comes later.
 //
 // Pods that a required spread counts are nominated to a node in turn (turn.go).
 // A nomination cannot promise a place. Where the policy of a pool demands it, its Nodes take

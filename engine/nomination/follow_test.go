@@ -120,6 +120,27 @@ func TestNodesThatBecomeReadyApart(t *testing.T) {
 	}
 }
 
+// Pods of a few sizes that come one by one, for each of which a machine is launched, wait about as long
+// for it as each other: none has its place taken again and again by those that come later.
+func TestPodsThatComeOneByOneWaitAlike(t *testing.T) {
+	f := emptyFollow(t, 1)
+	for i := range 40 {
+		size := "cpu=900m memory=1500Mi"
+		if i%3 == 0 {
+			size = "cpu=3500m memory=6Gi"
+		}
+		f.coming = append(f.coming, coming{noon.Add(time.Duration(i) * 4 * time.Second), fmt.Sprintf("pod web%03d select=team:blue %s", i, size)})
+	}
+	f.run()
+	longest := time.Duration(0)
+	for _, p := range f.world.Pending {
+		longest = max(longest, p.Status.Conditions[0].LastTransitionTime.Sub(p.CreationTimestamp.Time))
+	}
+	if t.Logf("%d machines, the longest wait was %v", f.machines, longest); longest > boot+lead+5*time.Second || f.machines > 41 {
+		t.Error("too long, or too many")
+	}
+}
+
 // Where Nodes take first the pods that they were launched for, kube-scheduler has no choice:
 // in no pool of any of these clusters is a machine launched besides those of the plan.
 func TestNodesThatTakePlannedPodsFirstNeedNoSecondLaunch(t *testing.T) {
@@ -164,6 +185,8 @@ type follow struct {
 	scheduler scheduler
 	now       time.Time
 	arrivals  []arrival
+	// coming are pods that are created later, in order.
+	coming []coming
 	// zoned counts, by pool, the workloads with a required spread over zones, planned the
 	// machines of the first plan and launched all.
 	zoned, planned, launched map[string]int
@@ -182,6 +205,12 @@ type follow struct {
 	// writing are nominations to be written, wrote counts those that were.
 	writing []nomination.Change
 	wrote   int
+}
+
+// coming is a pod that is created at some time, as a line of a scenario.
+type coming struct {
+	at  time.Time
+	pod string
 }
 
 // arrival is a machine that takes no pods yet.
@@ -351,6 +380,17 @@ func (f *follow) write() {
 	}
 }
 
+// create has the pods come whose time it is; kube-scheduler has still to try them.
+func (f *follow) create() {
+	for len(f.coming) > 0 && !f.now.Before(f.coming[0].at) {
+		f.say("%s", f.coming[0].pod)
+		f.coming = f.coming[1:]
+		p := f.world.Pending[len(f.world.Pending)-1]
+		p.CreationTimestamp = metav1.NewTime(f.now)
+		f.scheduler.queue = append(f.scheduler.queue, &queued{Pod: p})
+	}
+}
+
 // join has the Nodes appear, and become ready, whose time has come.
 func (f *follow) join() {
 	for i := range f.arrivals {
@@ -447,9 +487,12 @@ func (f *follow) run() {
 	for pool, n := range f.launched {
 		f.planned[pool] = n
 	}
-	f.now = noon.Add(boot)
+	if len(f.coming) == 0 {
+		f.now = noon.Add(boot)
+	}
 	replan, look, renew := f.now.Add(2*time.Second), f.now, f.now
 	for f.now.Before(noon.Add(20 * time.Minute)) {
+		f.create()
 		f.join()
 		f.open()
 		if !f.now.Before(look) {
@@ -459,7 +502,7 @@ func (f *follow) run() {
 		if !f.now.Before(replan) {
 			replan = f.now.Add(time.Second)
 			f.admit()
-			if f.plan(); len(f.picture().Pending) == 0 {
+			if f.plan(); len(f.picture().Pending)+len(f.coming) == 0 {
 				return
 			}
 		}

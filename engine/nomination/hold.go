@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/engine/eviction"
 	"github.com/millwright-dev/millwright/engine/nodeagent"
 	"github.com/millwright-dev/millwright/engine/placement/taints"
 	"github.com/millwright-dev/millwright/engine/plan"
@@ -22,6 +23,9 @@ const (
 	// after, are ready as well; longer, up to Grace, where machines take long (wait) and none of
 	// them takes pods yet.
 	Together = 3 * time.Second
+	// plansApart is less than the time between two plans, and more than one's machines take to be
+	// launched (--batch-idle-duration).
+	plansApart = time.Second / 2
 	// Boot is the time until it is ready and its startup taints are gone, from when it joined.
 	// Until then it takes no pods anyway, unless the agent that makes it ready, or takes off such
 	// a taint, waits for that itself: where one does not tolerate to be kept from it, that is
@@ -95,7 +99,7 @@ func (m *memo) hold(n *snapshot.Node) Hold {
 	}
 	for _, of := range m.contestsOf(n) {
 		others.Until = snapshot.Latest(others.Until, m.opens(of, n))
-		for _, o := range of.keeping(n) {
+		for _, o := range m.keeping(of, n) {
 			for _, p := range m.planned[o] {
 				others.For = append(others.For, plan.PodRef(p.Pod))
 			}
@@ -134,7 +138,7 @@ func (m *memo) close(s *snapshot.Snapshot) {
 			continue
 		}
 		here := slices.DeleteFunc(slices.Clone(m.planned[n]), func(p *snapshot.Pod) bool {
-			return m.contests[p.Class].free[p.Class]
+			return m.contests[p.Class].free[p.Class] && !m.few[n]
 		})
 		opens := Ready(n) && (n.Registered() || len(unnominated(here, n, m)) == 0)
 		for _, p := range here {
@@ -162,7 +166,7 @@ func (m *memo) together(c *contest, n *snapshot.Node) bool { return m.now.Before
 // are all that keeps them, for a moment if one is not ready.
 func (m *memo) opens(c *contest, n *snapshot.Node) time.Time {
 	since, ready := readySince(n)
-	others := c.keeping(n)
+	others := m.keeping(c, n)
 	switch {
 	case len(others) == 0:
 		return time.Time{}
@@ -187,30 +191,75 @@ func wait(n *snapshot.Node, ready time.Time) time.Duration {
 // lateOf are the machines whose Nodes have joined after others that were launched with them in
 // their pool had begun to take pods: they open one by one.
 func lateOf(s *snapshot.Snapshot) map[*snapshot.Node]bool {
-	taking := map[string][]time.Time{}
+	taking := map[string][]*snapshot.Node{}
 	for _, n := range s.Nodes {
 		if n.Claim != nil && n.Registered() && !n.Deleting() {
-			taking[n.Claim.Pool] = append(taking[n.Claim.Pool], n.Claim.Created)
+			taking[n.Claim.Pool] = append(taking[n.Claim.Pool], n)
 		}
 	}
 	out := map[*snapshot.Node]bool{}
 	for _, n := range s.Nodes {
 		if n.Claim != nil && joining(n) {
-			out[n] = slices.ContainsFunc(taking[n.Claim.Pool], func(t time.Time) bool { return t.Sub(n.Claim.Created).Abs() <= Together })
+			out[n] = slices.ContainsFunc(taking[n.Claim.Pool], func(o *snapshot.Node) bool { return launched(o, n, Together) })
 		}
 	}
 	return out
 }
 
+// fewOf are the Nodes that have joined and that Few pods use, or are planned for, with all that were
+// launched with them in their pool, none of which goes in turn.
+func (m *memo) fewOf(s *snapshot.Snapshot) map[*snapshot.Node]bool {
+	inTurn := func(p *snapshot.Pod) bool { return m.contests[p.Class].turns }
+	out := map[*snapshot.Node]bool{}
+	for _, n := range s.Nodes {
+		if n.Claim == nil || !joining(n) || slices.ContainsFunc(m.planned[n], inTurn) {
+			continue
+		}
+		pods := 0
+		for _, o := range s.Nodes {
+			if o.Claim != nil && o.Claim.Pool == n.Claim.Pool && launched(o, n, Together) && pods <= Few {
+				pods += m.pods(o)
+			}
+		}
+		out[n] = pods <= Few
+	}
+	return out
+}
+
+// pods is how many pods use a machine or are planned for it, besides those of DaemonSets.
+func (m *memo) pods(n *snapshot.Node) int {
+	pods := len(m.planned[n])
+	for _, p := range n.Pods {
+		if eviction.Reschedulable(p.Pod) {
+			pods++
+		}
+	}
+	return pods
+}
+
+// launched reports whether two machines were within some time.
+func launched(a, b *snapshot.Node, within time.Duration) bool {
+	return a.Claim.Created.Sub(b.Claim.Created).Abs() <= within
+}
+
 // keeping are the machines of a contest that were launched with one and keep it from taking
-// pods: those that are not about to take them, and, if it is not ready, those that wait for it.
-func (c *contest) keeping(n *snapshot.Node) []*snapshot.Node {
-	others := c.closed
+// pods: those that are not about to take them, and, if it is not ready, those that wait for it. For
+// few pods they are those of the same plan.
+func (m *memo) keeping(c *contest, n *snapshot.Node) []*snapshot.Node {
+	others, within := c.closed, Together
 	if !Ready(n) {
 		others = slices.Concat(c.closed, c.waiting)
 	}
-	return slices.DeleteFunc(slices.Clone(others), func(o *snapshot.Node) bool {
-		return o == n || o.Claim.Created.Sub(n.Claim.Created).Abs() > Together
+	if m.few[n] {
+		within = plansApart
+	}
+	return slices.DeleteFunc(slices.Clone(others), func(o *snapshot.Node) bool { return o == n || !launched(o, n, within) })
+}
+
+// starting reports whether a Node that is ready waits for others that are not.
+func (m *memo) starting(n *snapshot.Node) bool {
+	return slices.ContainsFunc(m.contestsOf(n), func(c *contest) bool {
+		return m.together(c, n) && slices.ContainsFunc(m.keeping(c, n), func(o *snapshot.Node) bool { return !Ready(o) })
 	})
 }
 

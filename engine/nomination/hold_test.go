@@ -148,6 +148,21 @@ func TestANodeWaitsForNominationsAndForAMomentForOthers(t *testing.T) {
 			s.Nominated[key("big")] = "n5"
 			open(s.Node("n5"))
 		}},
+		"another Node of the plan is not ready, and the pods are few": {ready: time.Second, want: []string{"web-3"}, until: nomination.Together - time.Second, with: func(s *snapshot.Snapshot) {
+			few(s)
+			for _, p := range []string{"big", "web-1", "web-2"} {
+				nominate(s, p, "n4", true)
+			}
+			s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
+		}},
+		"another Node of a later plan is not ready, and the pods are few": {ready: time.Second, with: func(s *snapshot.Snapshot) {
+			few(s)
+			for _, p := range []string{"big", "web-1", "web-2"} {
+				nominate(s, p, "n4", true)
+			}
+			s.Node("n5").Object.Status.Conditions[0].Status = corev1.ConditionFalse
+			s.Node("n5").Claim.Created = s.Node("n4").Claim.Created.Add(time.Second)
+		}},
 		"a Node of others is not ready": {ready: time.Second, with: func(s *snapshot.Snapshot) {
 			s.Nominated[key("big")] = "foreign"
 			s.Node("foreign").Object.Status.Conditions = nil

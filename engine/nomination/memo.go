@@ -23,6 +23,8 @@ type memo struct {
 	first map[string]bool
 	// late are the Nodes that have joined when others launched with them take pods already.
 	late map[*snapshot.Node]bool
+	// few are the Nodes that have joined and were launched with others for Few pods.
+	few map[*snapshot.Node]bool
 	// planned are the pods that the plan has on each machine, in order.
 	planned map[*snapshot.Node][]*snapshot.Pod
 	// all are the sets of contending classes, contests the same by their classes.
@@ -33,7 +35,18 @@ type memo struct {
 // needless reports whether a pod of a class needs no nomination to a machine.
 func (m *memo) needless(c *snapshot.Class, n *snapshot.Node) bool {
 	of := m.contests[c]
-	return of.free[c] && (!joining(n) || !Ready(n) || !of.closedBut(n) || m.together(of, n))
+	return of.free[c] && (!joining(n) || !m.few[n] && (!Ready(n) || !of.closedBut(n) || m.together(of, n)))
+}
+
+// early reports whether kube-scheduler would forget nominations to a machine before it takes pods.
+func (m *memo) early(n *snapshot.Node) bool {
+	if !joining(n) {
+		return false
+	}
+	if !Ready(n) {
+		return m.trying || m.late[n] || m.few[n]
+	}
+	return m.few[n] && m.starting(n)
 }
 
 // trying reports whether kube-scheduler has still to try pods for the first time.
@@ -44,7 +57,7 @@ func trying(s *snapshot.Snapshot) bool {
 // newMemo is for pods that are planned.
 func newMemo(s *snapshot.Snapshot, planned []*snapshot.Pod) *memo {
 	m := contestedBy(s, planned)
-	m.excluded, m.trying, m.late = excluded(s), trying(s), lateOf(s)
+	m.excluded, m.trying, m.late, m.few = excluded(s), trying(s), lateOf(s), m.fewOf(s)
 	m.close(s)
 	return m
 }

@@ -35,11 +35,23 @@ import (
 // take pods. While one does not, the pods planned for it take any room on others, nominated or
 // not. So Nodes that are ready within a moment open together, and on one that opens before
 // others the pods of c are nominated as well (hold.go).
+//
+// Which of them runs is another matter: kube-scheduler lets a pod that it has refused pause for
+// up to ten seconds, and gives its place to one that comes meanwhile. Of pods that come one by one
+// the same can lose one machine after the other. So a Node that was launched with others for Few
+// pods takes none until all that are planned for it are nominated. It waits only for those of the same
+// plan then, as the room that the plan counts on is kept.
+
+// Few is how many pods that is at most, unless some go in turn: as many nominations are written
+// within a second.
+const Few = 100
 
 // contest is a set of contending classes.
 type contest struct {
 	// free are the classes that are left to kube-scheduler.
 	free map[*snapshot.Class]bool
+	// turns says that some pods are nominated in turn.
+	turns bool
 	// closed are the machines planned for the pods of the others that are not about to take
 	// pods yet, waiting those that could.
 	closed, waiting []*snapshot.Node
@@ -50,12 +62,12 @@ func (m *memo) contend(s *snapshot.Snapshot, pods []*snapshot.Pod) {
 	classes := count(s, pods)
 	var rules []*topology.Rule
 	for _, t := range classes {
-		t.rules = m.rulesOf(t.class)
+		t.kind, t.rules = Kind(t.class), m.rulesOf(t.class)
 		rules = append(rules, t.rules...)
 	}
 	machines := sync.OnceValue(func() []*machine { return m.machines(s) })
 	for _, set := range contending(s, classes) {
-		of := &contest{free: map[*snapshot.Class]bool{}}
+		of := &contest{free: map[*snapshot.Class]bool{}, turns: inTurns(set)}
 		m.all = append(m.all, of)
 		for _, t := range leftToScheduler(machines, set, rules) {
 			of.free[t.class] = true
@@ -87,19 +99,23 @@ func largestKind(classes []*contender) []*contender {
 	var largest []*contender
 	byKind := map[string][]*contender{}
 	for _, t := range classes {
-		kind := kindOf(t.class)
-		byKind[kind] = append(byKind[kind], t)
-		if len(largest) == 0 || saved(byKind[kind]) > saved(largest) {
-			largest = byKind[kind]
+		byKind[t.kind] = append(byKind[t.kind], t)
+		if len(largest) == 0 || saved(byKind[t.kind]) > saved(largest) {
+			largest = byKind[t.kind]
 		}
 	}
 	return largest
 }
 
-// kindOf is equal for classes that request the same and may use the same machines. It is for those
-// that qualify: no rule between pods is about them, and all have the lowest priority.
-func kindOf(c *snapshot.Class) string {
-	b := fmt.Appendf(nil, "%v %v", c.HostPorts, c.Disks)
+// Kind is equal for classes whose pods request the same and may use the same machines, whatever runs
+// there and may be preempted for them; empty if their pods differ, by volumes, devices or rules about
+// other pods.
+func Kind(c *snapshot.Class) string {
+	rules, err := topology.DemandsOf(c.Shape, nil)
+	if err != nil || len(c.VolumeClaims) > 0 || len(c.Devices) > 0 || slices.ContainsFunc(rules, func(d topology.Demand) bool { return d.Weight == 0 }) {
+		return ""
+	}
+	b := fmt.Appendf(nil, "%d %v %v", c.Priority, c.HostPorts, c.Disks)
 	for _, t := range c.Tolerations {
 		b = fmt.Appendf(b, "\n%q %s %q %s", t.Key, t.Operator, t.Value, t.Effect)
 	}
@@ -110,6 +126,13 @@ func kindOf(c *snapshot.Class) string {
 		b = fmt.Appendf(b, "\n%s %g", a.Name, a.Quantity.AsApproximateFloat64())
 	}
 	return string(b)
+}
+
+// inTurns reports whether a class declares a required spread.
+func inTurns(classes []*contender) bool {
+	return slices.ContainsFunc(classes, func(t *contender) bool {
+		return slices.ContainsFunc(t.rules, func(r *topology.Rule) bool { return r.Kind == topology.Spread })
+	})
 }
 
 // saved is how many nominations need not be written.
@@ -124,6 +147,7 @@ func saved(classes []*contender) int {
 // contender is a class with the number of its planned pods, and of those that have no nomination.
 type contender struct {
 	class      *snapshot.Class
+	kind       string
 	rules      []*topology.Rule
 	pods, open int
 }
@@ -154,15 +178,9 @@ func count(s *snapshot.Snapshot, pods []*snapshot.Pod) []*contender {
 }
 
 func (t *contender) qualifies(contending []*contender, rules []*topology.Rule) bool {
-	c := t.class
-	if len(c.VolumeClaims) > 0 || len(c.Devices) > 0 || len(t.rules) > 0 {
-		return false
-	}
-	spread := func(r *topology.Rule) bool { return r.Kind == topology.Spread }
-	return !slices.ContainsFunc(rules, func(r *topology.Rule) bool { return r.Selects(c.Shape) }) &&
-		!slices.ContainsFunc(contending, func(o *contender) bool {
-			return o.class.Priority < c.Priority || slices.ContainsFunc(o.rules, spread)
-		})
+	return t.kind != "" && !inTurns(contending) &&
+		!slices.ContainsFunc(rules, func(r *topology.Rule) bool { return r.Selects(t.class.Shape) }) &&
+		!slices.ContainsFunc(contending, func(o *contender) bool { return o.class.Priority < t.class.Priority })
 }
 
 // contending divides classes into sets that have no pool in common. A class whose pods may
