@@ -48,18 +48,11 @@ func (s *Store) place(pod *snapshot.Pod) (machine string, known bool) {
 	return machine, true
 }
 
-// Waiting reports whether there are pending pods, or buffers, the room of which pods may take at
-// any time.
+// Waiting reports whether there are pending pods, or buffers whose room pods may take at any time.
 func (s *Store) Waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.waiting.refused.byKey) > 0 || s.buffers.any()
-}
-
-// Knows reports whether the latest plan has decided about a pod.
-func (s *Store) Knows(pod types.NamespacedName) bool {
-	_, known := s.Place(pod)
-	return known
 }
 
 // Place is the machine that the latest plan counts on for a pod, by the name of its Node or

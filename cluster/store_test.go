@@ -162,6 +162,19 @@ func TestClaimsAndNodesAreOneMachineWhereTheirProviderIDsSaySo(t *testing.T) {
 	}
 }
 
+func TestWhatTheStoreHasHeardOf(t *testing.T) {
+	s, before, now, later := NewStore(), testPod("web", 1, ""), testPod("web", 2, ""), testPod("web", 3, "")
+	if s.Has(now) {
+		t.Error("before it came")
+	}
+	if s.Update(now); !s.Has(before) || !s.Has(now) || s.Has(later) {
+		t.Errorf("a state before: %t, that state: %t, a later one: %t", s.Has(before), s.Has(now), s.Has(later))
+	}
+	if s.Delete(now); s.Has(now) {
+		t.Error("after it has gone")
+	}
+}
+
 func TestAnOlderStateNeverReplacesANewerOne(t *testing.T) {
 	s := NewStore()
 	created := testClaim("c", 5, "", "")
@@ -388,18 +401,18 @@ func TestAPlanKnowsPodsUntilTheyWaitNoLonger(t *testing.T) {
 		s := NewStore()
 		pod := testPod("web", 1, "")
 		s.Update(pod)
-		if s.Knows(name) {
+		if knows(s, name) {
 			t.Error("known before there is a plan")
 		}
 		s.Nominate(map[types.NamespacedName]string{name: ""}, nil)
 		s.Update(pod.DeepCopy())
-		if !s.Knows(name) || !s.Waiting() {
+		if !knows(s, name) || !s.Waiting() {
 			t.Error("it waits, and is not known")
 		}
 		later := pod.DeepCopy()
 		later.ResourceVersion = "2"
 		change(s, later)
-		if s.Knows(name) {
+		if knows(s, name) {
 			t.Errorf("%s, and it is known", what)
 		}
 	}
@@ -421,14 +434,14 @@ func TestAPodTakesThePlaceOfOneThatWasExpected(t *testing.T) {
 	first := come("web-1", 2)
 	s.Nominate(map[types.NamespacedName]string{first: "m-1"}, map[types.UID][]string{rs.UID: {"m-1", "m-2"}})
 	second := come("web-2", 3)
-	if !s.Knows(second) || len(s.Planned("m-1")) != 2 {
+	if !knows(s, second) || len(s.Planned("m-1")) != 2 {
 		t.Errorf("the second pod is not in the place of one that was expected: %v", s.Snapshot(noon, nil).Nominated)
 	}
 	copied := types.NamespacedName{Namespace: first.Namespace, Name: snapshot.CopyName(s.Snapshot(noon, nil).Expected[0].Like, 0)}
 	if got := s.Snapshot(noon, nil).Nominated[copied]; got != "m-2" {
 		t.Errorf("the pod that is still to come has its place on %q, want m-2", got)
 	}
-	if !s.Knows(come("web-3", 4)) || s.Knows(come("web-4", 5)) {
+	if !knows(s, come("web-3", 4)) || knows(s, come("web-4", 5)) {
 		t.Error("the plan knows more pods or fewer than it expected")
 	}
 }
@@ -551,4 +564,9 @@ func TestANodeKnowsWhosePodsEndedOnItByThemselves(t *testing.T) {
 	if got := s.Snapshot(noon, nil).Nodes[0].Ended; len(got) != 0 {
 		t.Errorf("ended on another Node of the name: %v", got)
 	}
+}
+
+func knows(s *Store, pod types.NamespacedName) bool {
+	_, known := s.Place(pod)
+	return known
 }

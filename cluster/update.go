@@ -103,6 +103,15 @@ func (s *Store) updateStorage(obj client.Object) {
 	}
 }
 
+// Has reports whether the store has an object in the state that is given, or in a later one.
+func (s *Store) Has(obj client.Object) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name, _ := identify(obj)
+	old, exists := s.objects[name]
+	return exists && !supersedes(obj, old)
+}
+
 // Delete takes in that an object is gone. It does nothing if the name belongs to
 // a newer object by now.
 func (s *Store) Delete(obj client.Object) {

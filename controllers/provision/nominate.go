@@ -71,13 +71,11 @@ func (n *Nominator) Start(ctx context.Context) error {
 // NeedLeaderElection makes the loop run on the leader only.
 func (*Nominator) NeedLeaderElection() bool { return true }
 
-// atOnce is how many nominations a pass writes. Beside a busy kube-scheduler that takes about a
-// second, in which Nodes open and pods are bound that others need no nominations beside.
-const atOnce = 100
-
-// Pass writes the first nominations that are not what they should be, and returns when the next
-// pass is due if nothing wakes the loop, zero for never; it is due at once if there are more.
-// Nominations are hints: one that cannot be written is left to the next pass.
+// Pass writes the first nominations that are not what they should be, [nomination.Few] at most:
+// beside a busy kube-scheduler that takes about a second, in which Nodes open and pods are bound
+// that others need no nominations beside. It returns when the next pass is due if nothing wakes
+// the loop, zero for never; it is due at once if there are more. Nominations are hints: one that
+// cannot be written is left to the next pass.
 func (n *Nominator) Pass(ctx context.Context) time.Time {
 	if !n.Store.Synced() {
 		return time.Time{}
@@ -85,8 +83,8 @@ func (n *Nominator) Pass(ctx context.Context) time.Time {
 	ctx = metrics.WithController(ctx, Name)
 	s := n.Store.Snapshot(n.Clock.Now(), nil)
 	changes := nomination.Decide(s)
-	more := len(changes) > atOnce
-	changes = changes[:min(len(changes), atOnce)]
+	more := len(changes) > nomination.Few
+	changes = changes[:min(len(changes), nomination.Few)]
 	errs := make([]error, len(changes))
 	loop.SideBySide(len(changes), func(i int) {
 		errs[i] = n.Writer.Pod(ctx, changes[i].Pod.Pod, changes[i].Apply)
@@ -118,19 +116,29 @@ func (n *Nominator) report(ctx context.Context, errs []error) {
 	}
 }
 
+// notYet is how soon to look again whether the store has heard of what wakes the loop. Both hear of
+// it from the same informer, in any order.
+const notYet = 5 * time.Millisecond
+
 // watch wakes the loop when a Node appears, changes or goes, when kube-scheduler has
 // found no node for a pod and has taken its nomination away, and when one of those pods that
 // are nominated in turn waits no longer.
 func (n *Nominator) watch(mgr manager.Manager) error {
-	awake := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-		n.Wake()
-		return reconcile.Result{}, nil
-	})
+	awake := func(blank client.Object) reconcile.Reconciler {
+		return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+			obj := blank.DeepCopyObject().(client.Object)
+			if err := mgr.GetClient().Get(ctx, req.NamespacedName, obj); err == nil && !n.Store.Has(obj) {
+				return reconcile.Result{RequeueAfter: notYet}, nil
+			}
+			n.Wake()
+			return reconcile.Result{}, nil
+		})
+	}
 	return errors.Join(
 		builder.ControllerManagedBy(mgr).Named("provisioner.nominate.node").
-			For(&corev1.Node{}).Complete(awake),
+			For(&corev1.Node{}).Complete(awake(&corev1.Node{})),
 		builder.ControllerManagedBy(mgr).Named("provisioner.nominate.pod").
-			For(&corev1.Pod{}, builder.WithPredicates(renominated(n.Settings.Spread))).Complete(awake),
+			For(&corev1.Pod{}, builder.WithPredicates(renominated(n.Settings.Spread))).Complete(awake(&corev1.Pod{})),
 	)
 }
 

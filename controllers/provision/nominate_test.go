@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/millwright-dev/millwright/engine/nomination"
 )
 
 func TestWhatBeginsAPassOfNominations(t *testing.T) {
@@ -42,7 +44,7 @@ func TestWhatBeginsAPassOfNominations(t *testing.T) {
 // What is written late may be needless by then, so a pass writes some and is due again at once.
 func TestAPassWritesSomeNominationsAndIsDueAgain(t *testing.T) {
 	r := rig(t, pool("general", nil), pending("low", "10m"))
-	for i := range atOnce + 50 {
+	for i := range nomination.Few + 50 {
 		p := pending(fmt.Sprintf("web-%d", i), "10m")
 		p.Spec.Priority = new(int32(10)) // only those of the lowest need no nomination
 		r.Must(r.Client.Create(ctx, p))
@@ -57,7 +59,7 @@ func TestAPassWritesSomeNominationsAndIsDueAgain(t *testing.T) {
 	}
 	r.Store.Nominate(machines, nil)
 	<-p.nominator.wake // that of the plan
-	for pass, want := range []struct{ nominated, wakes int }{{atOnce, 1}, {atOnce + 50, 0}, {atOnce + 50, 0}} {
+	for pass, want := range []struct{ nominated, wakes int }{{nomination.Few, 1}, {nomination.Few + 50, 0}, {nomination.Few + 50, 0}} {
 		p.nominator.Pass(ctx)
 		var pods corev1.PodList
 		r.Must(r.Client.List(ctx, &pods))

@@ -85,7 +85,11 @@ func addTrigger(mgr manager.Manager, p *Provisioner, name string, kind client.Ob
 // goes on.
 func (p *Provisioner) unplanned(obj client.Object) bool {
 	pod, ok := obj.(*corev1.Pod)
-	return ok && cluster.Waits(pod) && !p.Store.Knows(client.ObjectKeyFromObject(pod))
+	if !ok || !cluster.Waits(pod) {
+		return false
+	}
+	_, known := p.Store.Place(client.ObjectKeyFromObject(pod))
+	return !known
 }
 
 // displaced lets through pods that wait although the machine that the plan counts on takes pods:
