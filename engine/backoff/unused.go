@@ -94,9 +94,10 @@ func PodsOf(c *snapshot.Claim) map[string]int {
 // FindUnused finds the machines that were launched for workloads which do not use them
 // and want further machines: none of the workload's pods is on the machine, has ended by itself
 // on it or is planned to be, while the plan has some on a new machine of the pool or nowhere
-// that did not all come later. If a workload uses at least as many machines of a round of
-// launches as it does not, it has merely shared them with others, and none is found. The result
-// is by the name of the claim.
+// that did not all come later. A pod of another workload that could be exchanged for one of its own
+// uses the machine as well: it would need one of its own otherwise. If a workload uses at least as
+// many machines of a round of launches as it does not, it has merely shared them with others, and
+// none is found. The result is by the name of the claim.
 func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 	wanting := wantingMore(answer)
 	if len(wanting) == 0 {
@@ -106,6 +107,7 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 	for _, at := range slices.Concat(answer.Placements, answer.Expected) {
 		planned[at.Node] = append(planned[at.Node], at.Pod)
 	}
+	kinds := kinds{}
 	type round struct {
 		used   int
 		unused []*snapshot.Node
@@ -123,7 +125,9 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 			if rounds[key] == nil {
 				rounds[key] = &round{}
 			}
-			if n.HasEnded(w) || slices.ContainsFunc(slices.Concat(planned[n], n.Pods), func(p *snapshot.Pod) bool { return uses(p, w) }) {
+			if n.HasEnded(w) || slices.ContainsFunc(slices.Concat(planned[n], n.Pods), func(p *snapshot.Pod) bool {
+				return uses(p, w) || kinds.exchanged(p, wanting[w])
+			}) {
 				rounds[key].used++
 			} else {
 				rounds[key].unused = append(rounds[key].unused, n)
@@ -149,6 +153,24 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 // into the room of a buffer.
 func uses(p *snapshot.Pod, workload string) bool {
 	return p.Active() && (Workload(p) == workload || strings.HasPrefix(workload, bufferKind) && eviction.Reschedulable(p.Pod))
+}
+
+// kinds remembers what kind of pods a class is.
+type kinds map[*snapshot.Class]string
+
+// exchanged reports whether a pod on a machine could as well be another one: kube-scheduler has given it
+// the place, and it would need one elsewhere otherwise.
+func (k kinds) exchanged(p, other *snapshot.Pod) bool {
+	return eviction.Reschedulable(p.Pod) && k.of(p) != "" && k.of(p) == k.of(other)
+}
+
+func (k kinds) of(p *snapshot.Pod) string {
+	kind, known := k[p.Class]
+	if !known {
+		kind = nomination.Kind(p.Class)
+		k[p.Class] = kind
+	}
+	return kind
 }
 
 type poolWorkload struct{ pool, workload string }

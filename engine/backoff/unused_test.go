@@ -365,7 +365,9 @@ func TestWhatKeepsAWorkloadOffItsMachineIsSaid(t *testing.T) {
 		"1 cpu left for a pod that requests 5; DaemonSets take 5": func(r *rig, n *snapshot.Node, _ *corev1.Pod) {
 			agent, ended, web := r.pod(), r.pod(), r.pod()
 			agent.OwnerReferences[0].Kind, ended.Status.Phase, web.OwnerReferences[0].Name = "DaemonSet", corev1.PodSucceeded, "other"
-			n.Pods = []*snapshot.Pod{agent, ended, web}
+			higher := int32(1)
+			web.Spec.Priority = &higher
+			n.Pods = []*snapshot.Pod{agent, ended, r.classes.Pod(web.Pod)}
 		},
 		"its Node has no label feature, and the pod asks for feature In [on]": func(_ *rig, _ *snapshot.Node, p *corev1.Pod) {
 			p.Spec.NodeSelector = map[string]string{"feature": "on"}
@@ -388,6 +390,39 @@ func TestWhatKeepsAWorkloadOffItsMachineIsSaid(t *testing.T) {
 		found := backoff.FindUnused(r.snapshot(), &plan.Plan{Unplaced: []plan.Unplaced{{Pod: waiting}}})["a"]
 		if len(found) != 1 || found[0].Why != want {
 			t.Errorf("%+v, want %q", found, want)
+		}
+	}
+}
+
+// kube-scheduler may give a pod's machine to one that came later, and was planned a machine of its own.
+func TestAMachineThatAPodOfTheSameKindHasTakenIsUsed(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(p *snapshot.Pod)
+		unused int
+	}{
+		"of the same kind": {func(*snapshot.Pod) {}, 0},
+		"of a DaemonSet":   {func(p *snapshot.Pod) { p.OwnerReferences[0].Kind = "DaemonSet" }, 1},
+		"that has ended":   {func(p *snapshot.Pod) { p.Status.Phase = corev1.PodSucceeded }, 1},
+		"of another size": {func(p *snapshot.Pod) {
+			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1")
+		}, 1},
+		"that is kept apart from others": {func(p *snapshot.Pod) {
+			p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			}}}}
+		}, 1},
+	} {
+		r := newRig(t, 1)
+		waiting, other := r.pod(), r.pod()
+		n := r.boot(&snapshot.Node{Claim: &snapshot.Claim{
+			Name: "a", Pool: "general", Created: noon.Add(-time.Minute), Annotations: map[string]string{backoff.LaunchedForAnnotation: backoff.LaunchedFor([]*snapshot.Pod{waiting})},
+		}})
+		other.OwnerReferences[0].Name = "other"
+		c.change(other)
+		n.Pods = []*snapshot.Pod{r.classes.Pod(other.Pod)}
+		r.nodes = []*snapshot.Node{n}
+		if found := backoff.FindUnused(r.snapshot(), &plan.Plan{Unplaced: []plan.Unplaced{{Pod: waiting}}}); len(found) != c.unused {
+			t.Errorf("%s: %+v", name, found)
 		}
 	}
 }

@@ -52,10 +52,13 @@ func used(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now time
 }
 
 // trying reports whether a machine that was launched for the workload as a trial may still
-// turn out to be of use to it: one that the oldest waiting pod can tell of.
+// turn out to be of use to it: one that the oldest waiting pod can tell of, and whose room no
+// other pod of its kind has taken.
 func trying(f snapshot.Failure, p *snapshot.Pool, s *snapshot.Snapshot, oldest *snapshot.Pod) bool {
+	kinds := kinds{}
 	return slices.ContainsFunc(s.Nodes, func(n *snapshot.Node) bool {
-		return launchedSince(n, p, f) && !n.Deleting() && !recorded(n.Claim, f.Workload) && (!n.Registered() || judged(n, s.Now)) && !later(oldest, n)
+		return launchedSince(n, p, f) && !n.Deleting() && !recorded(n.Claim, f.Workload) && (!n.Registered() || judged(n, s.Now)) && !later(oldest, n) &&
+			!slices.ContainsFunc(n.Pods, func(on *snapshot.Pod) bool { return !uses(on, f.Workload) && kinds.exchanged(on, oldest) })
 	})
 }
 
