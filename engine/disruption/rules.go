@@ -31,7 +31,7 @@ var (
 	emptiness = slices.Concat(dispensable, []rule{notNominated, notReplacing, startedUp, consolidationOn, vacant, evictable, idleLongEnough})
 	// consolidating are those of the cause Underutilized, for a machine that is not vacant.
 	consolidating = slices.Concat(dispensable, []rule{
-		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, oldEnough, cooledDown, evictable, idleLongEnough, priced,
+		consenting, notNominated, notReplacing, startedUp, consolidationOn, consolidates, settled, oldEnough, cooledDown, evictable, idleLongEnough, priced,
 	})
 	// emptying are those of a machine whose pods ReplicaSets do best to delete first.
 	emptying = slices.Concat(dispensable, []rule{consolidationOn})
@@ -58,6 +58,8 @@ func running(c Cause) []rule {
 type examiner struct {
 	s         *snapshot.Snapshot
 	nominated map[string]*snapshot.Pod // by machine
+	// filling are the machines with nominations for pods that were there first, by pool.
+	filling map[string][]*snapshot.Node
 	// chunks are those of buffers, by the machine that has their room.
 	chunks map[string][]*snapshot.Pod
 	// counted are the machines that pods of commands count on, with the machine that
@@ -75,8 +77,16 @@ type examiner struct {
 
 func newExaminer(s *snapshot.Snapshot, planned *plan.Plan) *examiner {
 	nominated, chunks := nominations(s, planned)
+	filling := map[string][]*snapshot.Node{}
+	for _, n := range s.Nodes {
+		if p := nominated[n.Name]; p != nil && n.Claim != nil {
+			if since := pendingSince(p); !since.IsZero() && since.Before(n.Claim.Conditions[snapshot.Registered].Since) {
+				filling[n.Claim.Pool] = append(filling[n.Claim.Pool], n)
+			}
+		}
+	}
 	return &examiner{
-		s: s, nominated: nominated, chunks: chunks, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
+		s: s, nominated: nominated, filling: filling, chunks: chunks, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
 		budgets: eviction.NewBudgets(s.PDBs), twins: twins(s),
 		started: sync.OnceValue(func() map[string]time.Time { return latestStarts(s) }),
 	}

@@ -48,6 +48,20 @@ func notNominated(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 	}, true
 }
 
+// settled keeps a machine with pods while one that waits since before they were there counts on another
+// that was launched with it: as long as kube-scheduler fills them, it may put the pod, and others,
+// on either.
+func settled(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
+	for _, o := range e.filling[n.Claim.Pool] {
+		if o.Claim.Created.Sub(n.Claim.Created).Abs() <= nomination.Together {
+			r, _ := notNominated(e, o)
+			r.Objects = append(r.Objects, plan.MachineRefs(o)...)
+			return r, true
+		}
+	}
+	return plan.Reason{}, false
+}
+
 // shownPods is how many pods a reason lists; the count says how many there are.
 const shownPods = 5
 

@@ -24,7 +24,7 @@ const (
 	// forbids it; Have is its value.
 	DoNotDisrupt Code = "DoNotDisrupt"
 	// Nominated: a pod that is pending, or whose node is leaving, the first object, counts on
-	// the machine.
+	// the machine, or on the second object, which was launched with it.
 	Nominated Code = "Nominated"
 	// ConsolidationOff: the pool's consolidateAfter is Never.
 	ConsolidationOff Code = "ConsolidationOff"

@@ -75,7 +75,12 @@ var disruptionWords = words{
 	WorkloadCoolsDown:   ends(say("a pod of the workload of %s started at %s, and workloadCooldown is %s", first("a pod"), since, want)),
 	EvictionRateReached: ends(say("evictionsPerHour of %s is %s, and %s", first("the pool"), want, evicted)),
 	DoNotDisrupt:        ends(say("%s has the annotation karpenter.sh/do-not-disrupt: %q", first("it"), have)),
-	Nominated:           say("is nominated for %s", first("pod")),
+	Nominated: func(r Reason) string {
+		if len(r.Objects) > 1 {
+			return fmt.Sprintf("was launched with %s, which is nominated for %s", r.Objects[1], r.Objects[0])
+		}
+		return "is nominated for " + r.first("pod")
+	},
 	HasPods: func(r Reason) string {
 		if r.Have == "1" {
 			return "1 pod would have to move: " + list(r.Objects, r.Have)
