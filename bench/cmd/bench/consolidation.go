@@ -63,25 +63,9 @@ func consolidate(ctx context.Context, args []string) error {
 	if *note != "" {
 		about = append(about, *note)
 	}
-	var days [][]consolidation.Day
-	for s := range *daySeeds {
-		if ctx.Err() != nil {
-			break
-		}
-		regimes := consolidation.Regimes()
-		if s < *theirDays {
-			regimes = append(regimes, consolidation.OfKarpenter()...)
-		}
-		var seeds []consolidation.Day
-		for _, g := range regimes {
-			d, err := consolidation.Live(ctx, g, types, s+1, 24)
-			if err != nil {
-				return fmt.Errorf("%s: %w", g.Name, err)
-			}
-			fmt.Fprintf(os.Stderr, "seed %d, %s: $%.2f, %d evictions\n", s+1, g.Name, d.Dollars, d.Evictions)
-			seeds = append(seeds, d)
-		}
-		days = append(days, seeds)
+	days, err := live(ctx, types, *daySeeds, *theirDays)
+	if err != nil {
+		return err
 	}
 	write := func(f *os.File) error {
 		return errors.Join(consolidation.Write(f, results, about), consolidation.WriteDays(f, days))
@@ -94,6 +78,31 @@ func consolidate(ctx context.Context, args []string) error {
 		return errors.Join(err, write(os.Stdout))
 	}
 	return errors.Join(write(f), f.Close())
+}
+
+// live lives through days of so many seeds, until it is interrupted, the first of them under Karpenter
+// as well.
+func live(ctx context.Context, types []*catalog.Type, seeds, theirs uint64) (days [][]consolidation.Day, err error) {
+	for s := range seeds {
+		if ctx.Err() != nil {
+			break
+		}
+		regimes := consolidation.Regimes()
+		if s < theirs {
+			regimes = append(regimes, consolidation.OfKarpenter()...)
+		}
+		var same []consolidation.Day
+		for _, g := range regimes {
+			d, err := consolidation.Live(ctx, g, types, s+1, 24)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", g.Name, err)
+			}
+			fmt.Fprintf(os.Stderr, "seed %d, %s: $%.2f, %d evictions\n", s+1, g.Name, d.Dollars, d.Evictions)
+			same = append(same, d)
+		}
+		days = append(days, same)
+	}
+	return days, nil
 }
 
 // results plays the chosen cases, until it is interrupted, and takes up those of engines
