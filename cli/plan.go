@@ -20,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/cli/settings"
 	"github.com/millwright-dev/millwright/engine/disruption"
 	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/placement/pending"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
@@ -152,7 +153,7 @@ func (o *planOptions) run(c console) error {
 		disruption.Decide(s, opts).Report(s, p)
 	}
 	fixed.Report(p)
-	p.Ignored = append(p.Ignored, offline.Suspended(bare(objects))...)
+	p.Ignored = slices.Concat(p.Ignored, pending.Untried(s), offline.Suspended(bare(objects)))
 	took := time.Since(read)
 	for _, note := range slices.Concat(known.Notes(), offline.ShutOut(p, bare(objects))) {
 		c.note("%s", note)

@@ -42,7 +42,7 @@ func (s *Store) putPod(pod *corev1.Pod) {
 		on.put(k, wrapped)
 		s.machines.touch(pod.Spec.NodeName)
 	case mayWait(pod), s.options.Offline && gated(pod):
-		s.waiting.put(k, wrapped, s.options.Offline || unschedulable(pod))
+		s.waiting.put(k, wrapped, unschedulable(pod) || s.options.Offline && (gated(pod) || pod.Status.Phase == ""))
 	}
 }
 

@@ -169,7 +169,9 @@ func TestPodsThatWaitBehindOthersOfTheirSchedulerArePending(t *testing.T) {
 	unseen, sibling := testPod("unseen", 1, ""), testPod("sibling", 1, "")
 	unseen.Status.Conditions, sibling.Status.Conditions = nil, nil
 	sibling.Labels = map[string]string{"of": "another class"}
-	unseen.Spec.SchedulerName = "another"
+	unseen.Spec.SchedulerName, unseen.Status.Phase = "another", corev1.PodPending
+	applied := testPod("not-applied", 1, "") // but read from a file
+	applied.Spec.SchedulerName, applied.Status.Conditions = "a third", nil
 	nominated := testPod("nominated", 1, "")
 	nominated.Status.NominatedNodeName = "n"
 	daemon := testPod("daemon", 1, "")
@@ -179,8 +181,11 @@ func TestPodsThatWaitBehindOthersOfTheirSchedulerArePending(t *testing.T) {
 	for _, test := range []struct {
 		options Options
 		want    string
-	}{{Options{}, "pending nominated\npending sibling\npending waits\n"}, {Options{Offline: true}, "pending gated\npending nominated\npending sibling\npending unseen\npending waits\n"}} {
+	}{{Options{}, "pending nominated\npending sibling\npending waits\n"}, {Options{Offline: true}, "pending gated\npending nominated\npending not-applied\npending sibling\npending waits\n"}} {
 		s := NewStore(test.options)
+		if test.options.Offline {
+			s.Update(applied)
+		}
 		for _, p := range []*corev1.Pod{gated, unseen, sibling, nominated, daemon, done, testPod("waits", 1, "")} {
 			s.Update(p)
 		}
@@ -188,11 +193,11 @@ func TestPodsThatWaitBehindOthersOfTheirSchedulerArePending(t *testing.T) {
 		if got := picture(all); got != test.want {
 			t.Errorf("offline %v: got\n%s", test.options.Offline, got)
 		}
-		if !test.options.Offline && (len(all.Untried) != 1 || all.Untried[0].Name != "unseen") {
+		if len(all.Untried) != 1 || all.Untried[0].Name != "unseen" {
 			t.Errorf("untried are %v, want the one of another scheduler", all.Untried)
 		}
 		s.Nominate(map[types.NamespacedName]string{{Namespace: "default", Name: "unseen"}: "m", {Namespace: "default", Name: "sibling"}: "m"}, nil)
-		if planned := s.Planned("m"); !test.options.Offline && (len(planned) != 1 || planned[0].Name != "sibling") {
+		if planned := s.Planned("m"); len(planned) != 1 || planned[0].Name != "sibling" {
 			t.Errorf("planned are %v, want the one that is pending", planned)
 		}
 	}

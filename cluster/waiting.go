@@ -6,9 +6,9 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// waiting are the pods that have no node. Those that their scheduler found no node for are
-// pending, and while there are any, so are those that it has not tried yet: in a burst that takes
-// it many seconds, and they are planned on what room there is like all others.
+// waiting are the pods that have no node. Those that their scheduler found no node for, or that were
+// read from a file and never applied, are pending, and so are then those that it has not tried yet:
+// in a burst that takes it many seconds, and they are planned on what room there is like all others.
 type waiting struct {
 	refused, untried *table[*snapshot.Pod]
 	// schedulers counts the refused pods by the name of their scheduler.

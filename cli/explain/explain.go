@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/engine/limit"
 	"github.com/millwright-dev/millwright/engine/nomination"
 	"github.com/millwright-dev/millwright/engine/placement"
+	"github.com/millwright-dev/millwright/engine/placement/pending"
 	"github.com/millwright-dev/millwright/engine/plan"
 	"github.com/millwright-dev/millwright/engine/snapshot"
 	"github.com/millwright-dev/millwright/engine/static"
@@ -38,8 +39,8 @@ func Of(s *snapshot.Snapshot, options disruption.Options, wrap func(*corev1.Pod)
 const shown = 8
 
 // Pods says what becomes of pods, and if their scheduler has refused them before, that, unless it
-// is the answer. Those that the snapshot leaves out, because their scheduler had not tried them by
-// then, are planned with the others.
+// is the answer. Those that the snapshot leaves out are planned with the others if their scheduler has
+// refused them since.
 func (c *Cluster) Pods(pods []*corev1.Pod) []*Answer {
 	out := make([]*Answer, len(pods))
 	late := map[plan.ObjectRef]bool{}
@@ -50,12 +51,16 @@ func (c *Cluster) Pods(pods []*corev1.Pod) []*Answer {
 	if slices.Contains(out, nil) {
 		since := *c.s
 		since.Pending = slices.DeleteFunc(slices.Clone(c.s.Pending), func(p *snapshot.Pod) bool { return late[plan.PodRef(p.Pod)] })
+		since.Untried = nil
 		for i, pod := range pods {
-			if out[i] == nil {
-				since.Pending = append(since.Pending, c.wrap(pod))
+			if p := c.wrap(pod); out[i] == nil && nomination.WaitingSince(p).IsZero() {
+				since.Untried = append(since.Untried, p)
+			} else if out[i] == nil {
+				since.Pending = append(since.Pending, p)
 			}
 		}
 		planned := placement.Solve(&since, c.options)
+		planned.Ignored = append(planned.Ignored, pending.Untried(&since)...)
 		for i, pod := range pods {
 			if out[i] == nil {
 				out[i] = becomes(&since, planned, pod)

@@ -219,6 +219,7 @@ func (w *world) pod(name string, words []string) {
 				p.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:conditions":{"k:{\"type\":\"PodScheduled\"}":{}}}`)}}
 			}
 		case "untried": // since
+			p.Status.Phase = corev1.PodPending
 			p.CreationTimestamp = metav1.NewTime(w.ago(value))
 			untried = true
 		case "refused": // first/last

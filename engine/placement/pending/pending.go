@@ -19,9 +19,8 @@ import (
 // and those that are none of placement's business, with the reason. Pods of
 // machines that are being deleted are to be placed as well.
 func Select(s *snapshot.Snapshot) (pods []*snapshot.Pod, ignored []plan.Unplaced) {
-	refused := refusedBy(s)
 	for _, p := range s.Pending {
-		reason, ok := provisionable(p, refused)
+		reason, ok := provisionable(p)
 		if wait, waits := nomination.Waits(p, s.Now); ok && waits {
 			reason, ok = wait, false
 		}
@@ -55,14 +54,10 @@ func stays(c *snapshot.Claim, p *snapshot.Pod, budgets *eviction.Budgets, now ti
 		guarded(p, budgets) && !drain.Ignores(c, drain.GuardedPods)
 }
 
-// provisionable reports whether a pod waits for a machine. The scheduler says so by a condition,
-// and those that it has not tried yet wait behind that one. A pod without any status is a manifest
-// that was never applied and counts too. So does one that is nominated to a node, unless the
-// scheduler has nominated it: it makes room there, or is about to bind the pod.
-func provisionable(p *snapshot.Pod, refused map[string]bool) (plan.Reason, bool) {
-	no := func(code plan.Code, have string) (plan.Reason, bool) {
-		return plan.Reason{Code: code, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)}, Have: have}, false
-	}
+// provisionable reports whether a pod waits for a machine. So does one that is nominated to a node,
+// unless the scheduler has nominated it: it makes room there, or is about to bind the pod.
+func provisionable(p *snapshot.Pod) (plan.Reason, bool) {
+	no := func(code plan.Code, have string) (plan.Reason, bool) { return because(p, code, have), false }
 	switch {
 	case !p.Active():
 		return no(plan.PodEnded, string(p.Status.Phase))
@@ -76,25 +71,25 @@ func provisionable(p *snapshot.Pod, refused map[string]bool) (plan.Reason, bool)
 		return no(plan.Preempting, p.Status.NominatedNodeName)
 	case optedOut(p):
 		return no(plan.OptedOut, "")
-	case p.Status.Phase != "" && !refused[p.Spec.SchedulerName]:
-		return no(plan.AwaitingScheduler, p.Spec.SchedulerName)
 	}
 	return plan.Reason{}, true
 }
 
-// refusedBy are the names of the schedulers that have found no node for some pod.
-func refusedBy(s *snapshot.Snapshot) map[string]bool {
-	out := map[string]bool{}
-	for _, p := range s.Pending {
-		out[p.Spec.SchedulerName] = out[p.Spec.SchedulerName] || unschedulable(p)
+// Untried are the untried pods, with the reason why they have no place: mostly that they wait for
+// their scheduler.
+func Untried(s *snapshot.Snapshot) (ignored []plan.Unplaced) {
+	for _, p := range s.Untried {
+		reason, ok := provisionable(p)
+		if ok {
+			reason = because(p, plan.AwaitingScheduler, p.Spec.SchedulerName)
+		}
+		ignored = append(ignored, plan.Unplaced{Pod: p, Reasons: []plan.Reason{reason}})
 	}
-	return out
+	return ignored
 }
 
-func unschedulable(p *snapshot.Pod) bool {
-	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
-	})
+func because(p *snapshot.Pod, code plan.Code, have string) plan.Reason {
+	return plan.Reason{Code: code, Objects: []plan.ObjectRef{plan.PodRef(p.Pod)}, Have: have}
 }
 
 // optedOut reports whether a pod requires a node that belongs to no pool.
