@@ -109,7 +109,7 @@ func (s *Store) Has(obj client.Object) bool {
 	defer s.mu.Unlock()
 	name, _ := identify(obj)
 	old, exists := s.objects[name]
-	return exists && !supersedes(obj, old)
+	return exists && (old.GetResourceVersion() == obj.GetResourceVersion() || !supersedes(obj, old))
 }
 
 // Delete takes in that an object is gone. It does nothing if the name belongs to
