@@ -58,7 +58,7 @@
 // elsewhere, the nomination is over, and also when kube-scheduler has not put
 // the pod there for the time of a lease (engine/nomination). It holds drift and expiry
 // back from beginning, for ten minutes at most. While pods wait for some of the machines that
-// were launched for them, none of these is consolidated.
+// were launched for them, none of these with pods is consolidated, for six minutes at most.
 //
 // Invariants: the same snapshot gives the same decision; a machine is in at most
 // one command; commands never exceed a budget that is open now, and one whose

@@ -58,8 +58,8 @@ func running(c Cause) []rule {
 type examiner struct {
 	s         *snapshot.Snapshot
 	nominated map[string]*snapshot.Pod // by machine
-	// filling are the machines with nominations for pods that were there first, by pool.
-	filling map[string][]*snapshot.Node
+	// filling are the machines that kube-scheduler fills, by pool.
+	filling map[string][]plan.Placement
 	// chunks are those of buffers, by the machine that has their room.
 	chunks map[string][]*snapshot.Pod
 	// counted are the machines that pods of commands count on, with the machine that
@@ -77,16 +77,8 @@ type examiner struct {
 
 func newExaminer(s *snapshot.Snapshot, planned *plan.Plan) *examiner {
 	nominated, chunks := nominations(s, planned)
-	filling := map[string][]*snapshot.Node{}
-	for _, n := range s.Nodes {
-		if p := nominated[n.Name]; p != nil && n.Claim != nil {
-			if since := pendingSince(p); !since.IsZero() && since.Before(n.Claim.Conditions[snapshot.Registered].Since) {
-				filling[n.Claim.Pool] = append(filling[n.Claim.Pool], n)
-			}
-		}
-	}
 	return &examiner{
-		s: s, nominated: nominated, filling: filling, chunks: chunks, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
+		s: s, nominated: nominated, filling: filled(s, planned), chunks: chunks, counted: map[string]*snapshot.Node{}, replacing: Replacing(s),
 		budgets: eviction.NewBudgets(s.PDBs), twins: twins(s),
 		started: sync.OnceValue(func() map[string]time.Time { return latestStarts(s) }),
 	}

@@ -52,14 +52,40 @@ func notNominated(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
 // that was launched with it: as long as kube-scheduler fills them, it may put the pod, and others,
 // on either.
 func settled(e *examiner, n *snapshot.Node) (plan.Reason, bool) {
-	for _, o := range e.filling[n.Claim.Pool] {
-		if o.Claim.Created.Sub(n.Claim.Created).Abs() <= nomination.Together {
-			r, _ := notNominated(e, o)
-			r.Objects = append(r.Objects, plan.MachineRefs(o)...)
-			return r, true
+	for _, at := range e.filling[n.Claim.Pool] {
+		if at.Node.Claim.Created.Sub(n.Claim.Created).Abs() <= nomination.Together {
+			until := fillsUntil(at.Node)
+			if lease := nomination.Until(at.Pod, at.Node); !lease.IsZero() && lease.Before(until) {
+				until = lease
+			}
+			return plan.Reason{
+				Code: plan.Nominated, Objects: append([]plan.ObjectRef{plan.PodRef(at.Pod.Pod)}, plan.MachineRefs(at.Node)...),
+				Since: pendingSince(at.Pod), Until: until,
+			}, true
 		}
 	}
 	return plan.Reason{}, false
+}
+
+// fillsUntil is until when kube-scheduler may still fill a machine with the pods that waited for it.
+func fillsUntil(n *snapshot.Node) time.Time {
+	return n.Claim.Conditions[snapshot.Registered].Since.Add(nomination.Lease)
+}
+
+// filled are the machines that are being filled, by pool, each with the first of the pods that wait
+// since before it joined.
+func filled(s *snapshot.Snapshot, planned *plan.Plan) map[string][]plan.Placement {
+	out, seen := map[string][]plan.Placement{}, map[*snapshot.Node]bool{}
+	for _, at := range planned.Placements {
+		p, n := at.Pod, at.Node
+		if seen[n] || p.Buffer != nil || n.Claim == nil || !s.Now.Before(fillsUntil(n)) || nomination.Refused(p, n, s.Now) {
+			continue
+		}
+		if since := pendingSince(p); !since.IsZero() && since.Before(n.Claim.Conditions[snapshot.Registered].Since) {
+			seen[n], out[n.Claim.Pool] = true, append(out[n.Claim.Pool], at)
+		}
+	}
+	return out
 }
 
 // shownPods is how many pods a reason lists; the count says how many there are.
