@@ -94,10 +94,10 @@ func PodsOf(c *snapshot.Claim) map[string]int {
 // FindUnused finds the machines that were launched for workloads which do not use them
 // and want further machines: none of the workload's pods is on the machine, has ended by itself
 // on it or is planned to be, while the plan has some on a new machine of the pool or nowhere
-// that did not all come later. A pod of another workload that could be exchanged for one of its own
-// uses the machine as well: it would need one of its own otherwise. If a workload uses at least as
-// many machines of a round of launches as it does not, it has merely shared them with others, and
-// none is found. The result is by the name of the claim.
+// that did not all come later. A machine is used as well if a pod of another workload that could be
+// exchanged for one of its own has taken its room. If a workload uses at least as many machines of a
+// round of launches as it does not, it has merely shared them with others, and none is found. The
+// result is by the name of the claim.
 func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 	wanting := wantingMore(answer)
 	if len(wanting) == 0 {
@@ -125,9 +125,7 @@ func FindUnused(s *snapshot.Snapshot, answer *plan.Plan) map[string][]Unused {
 			if rounds[key] == nil {
 				rounds[key] = &round{}
 			}
-			if n.HasEnded(w) || slices.ContainsFunc(slices.Concat(planned[n], n.Pods), func(p *snapshot.Pod) bool {
-				return uses(p, w) || kinds.exchanged(p, wanting[w])
-			}) {
+			if n.HasEnded(w) || slices.ContainsFunc(slices.Concat(planned[n], n.Pods), func(p *snapshot.Pod) bool { return uses(p, w) }) || kinds.taken(n, wanting[w]) {
 				rounds[key].used++
 			} else {
 				rounds[key].unused = append(rounds[key].unused, n)
@@ -158,10 +156,15 @@ func uses(p *snapshot.Pod, workload string) bool {
 // kinds remembers what kind of pods a class is.
 type kinds map[*snapshot.Class]string
 
-// exchanged reports whether a pod on a machine could as well be another one: kube-scheduler has given it
-// the place, and it would need one elsewhere otherwise.
-func (k kinds) exchanged(p, other *snapshot.Pod) bool {
-	return eviction.Reschedulable(p.Pod) && k.of(p) != "" && k.of(p) == k.of(other)
+// taken reports whether a machine has no room for a pod that it would have without one of the pods
+// which run there and could as well be that pod: kube-scheduler has given it the place, and it would
+// need one elsewhere otherwise.
+func (k kinds) taken(n *snapshot.Node, p *snapshot.Pod) bool {
+	kind := k.of(p)
+	return kind != "" && slices.ContainsFunc(n.Pods, func(on *snapshot.Pod) bool {
+		return eviction.Reschedulable(on.Pod) && on.Active() && k.of(on) == kind &&
+			(len(p.Class.HostPorts) > 0 || !fits(n, p, nil)) && fits(n, p, on)
+	})
 }
 
 func (k kinds) of(p *snapshot.Pod) string {
@@ -247,21 +250,14 @@ func WhyUnused(n *snapshot.Node, p *snapshot.Pod) string {
 	if d, ok := nomination.DisagreementOf(p); ok && nomination.Refused(p, n, d.Last) {
 		return "kube-scheduler refused it: " + d.Words
 	}
-	for _, want := range p.Class.Requests {
-		left, daemons := n.Allocatable()[want.Name], resource.Quantity{}
+	if want, left, short := shortOf(n, p, nil); short {
+		daemons := resource.Quantity{}
 		for _, on := range n.Pods {
-			if on.Terminal() {
-				continue
-			}
-			q := on.Class.Requests.Get(want.Name)
-			left.Sub(q)
-			if on.OfDaemonSet() {
-				daemons.Add(q)
+			if on.OfDaemonSet() && !on.Terminal() {
+				daemons.Add(on.Class.Requests.Get(want.Name))
 			}
 		}
-		if left.Cmp(want.Quantity) < 0 {
-			return fmt.Sprintf("%s %s left for a pod that requests %s; DaemonSets take %s", left.String(), want.Name, want.Quantity.String(), daemons.String())
-		}
+		return fmt.Sprintf("%s %s left for a pod that requests %s; DaemonSets take %s", left.String(), want.Name, want.Quantity.String(), daemons.String())
 	}
 	if r, found := unmet(p, n.Labels()); found {
 		has := "no label " + r.Key()
@@ -271,6 +267,28 @@ func WhyUnused(n *snapshot.Node, p *snapshot.Pod) string {
 		return fmt.Sprintf("its Node has %s, and the pod asks for %s", has, r)
 	}
 	return "its topology or volumes do not suit the pod"
+}
+
+// shortOf is the first request of a pod for which a machine has too little left, and how much it
+// has, without one of its pods.
+func shortOf(n *snapshot.Node, p, without *snapshot.Pod) (want snapshot.Amount, left resource.Quantity, short bool) {
+	for _, want := range p.Class.Requests {
+		left := n.Allocatable()[want.Name]
+		for _, on := range n.Pods {
+			if on != without && !on.Terminal() {
+				left.Sub(on.Class.Requests.Get(want.Name))
+			}
+		}
+		if left.Cmp(want.Quantity) < 0 {
+			return want, left, true
+		}
+	}
+	return snapshot.Amount{}, resource.Quantity{}, false
+}
+
+func fits(n *snapshot.Node, p, without *snapshot.Pod) bool {
+	_, _, short := shortOf(n, p, without)
+	return !short
 }
 
 // unmet is a requirement of a pod that labels do not meet: of its first alternative, if they

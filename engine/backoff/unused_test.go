@@ -397,16 +397,20 @@ func TestWhatKeepsAWorkloadOffItsMachineIsSaid(t *testing.T) {
 // kube-scheduler may give a pod's machine to one that came later, and was planned a machine of its own.
 func TestAMachineThatAPodOfTheSameKindHasTakenIsUsed(t *testing.T) {
 	for name, c := range map[string]struct {
+		cpu    string // of the machine
 		change func(p *snapshot.Pod)
 		unused int
 	}{
-		"of the same kind": {func(*snapshot.Pod) {}, 0},
-		"of a DaemonSet":   {func(p *snapshot.Pod) { p.OwnerReferences[0].Kind = "DaemonSet" }, 1},
-		"that has ended":   {func(p *snapshot.Pod) { p.Status.Phase = corev1.PodSucceeded }, 1},
-		"of another size": {func(p *snapshot.Pod) {
-			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1")
+		"of the same kind":                     {"8", func(*snapshot.Pod) {}, 0},
+		"of the same kind, with room for both": {"10", func(*snapshot.Pod) {}, 1},
+		"of the same kind, too small for it":   {"4", func(*snapshot.Pod) {}, 1},
+		"of a DaemonSet":                       {"8", func(p *snapshot.Pod) { p.OwnerReferences[0].Kind = "DaemonSet" }, 1},
+		"that has ended":                       {"8", func(p *snapshot.Pod) { p.Status.Phase = corev1.PodSucceeded }, 1},
+		"of the same kind, and only planned":   {"8", nil, 1},
+		"of another size": {"8", func(p *snapshot.Pod) {
+			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("4")
 		}, 1},
-		"that is kept apart from others": {func(p *snapshot.Pod) {
+		"that is kept apart from others": {"8", func(p *snapshot.Pod) {
 			p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 			}}}}
@@ -416,14 +420,40 @@ func TestAMachineThatAPodOfTheSameKindHasTakenIsUsed(t *testing.T) {
 		waiting, other := r.pod(), r.pod()
 		n := r.boot(&snapshot.Node{Claim: &snapshot.Claim{
 			Name: "a", Pool: "general", Created: noon.Add(-time.Minute), Annotations: map[string]string{backoff.LaunchedForAnnotation: backoff.LaunchedFor([]*snapshot.Pod{waiting})},
+			Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(c.cpu), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("20")},
 		}})
 		other.OwnerReferences[0].Name = "other"
-		c.change(other)
-		n.Pods = []*snapshot.Pod{r.classes.Pod(other.Pod)}
+		answer := &plan.Plan{Unplaced: []plan.Unplaced{{Pod: waiting}}}
+		if c.change == nil {
+			answer.Placements = []plan.Placement{{Pod: other, Node: n}}
+		} else {
+			c.change(other)
+			n.Pods = []*snapshot.Pod{r.classes.Pod(other.Pod)}
+		}
 		r.nodes = []*snapshot.Node{n}
-		if found := backoff.FindUnused(r.snapshot(), &plan.Plan{Unplaced: []plan.Unplaced{{Pod: waiting}}}); len(found) != c.unused {
+		if found := backoff.FindUnused(r.snapshot(), answer); len(found) != c.unused {
 			t.Errorf("%s: %+v", name, found)
 		}
+	}
+}
+
+// Of pods with the same host port a machine holds one, however much room there is.
+func TestAMachineWhosePortAPodOfTheSameKindHasTakenIsUsed(t *testing.T) {
+	r := newRig(t, 1)
+	pod := func(owner string) *snapshot.Pod {
+		p := r.pod().Pod
+		p.OwnerReferences[0].Name = owner
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
+		return r.classes.Pod(p)
+	}
+	waiting := pod("web")
+	n := r.boot(&snapshot.Node{Claim: &snapshot.Claim{
+		Name: "a", Pool: "general", Created: noon.Add(-time.Minute), Annotations: map[string]string{backoff.LaunchedForAnnotation: backoff.LaunchedFor([]*snapshot.Pod{waiting})},
+		Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("32"), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("20")},
+	}})
+	n.Pods, r.nodes = []*snapshot.Pod{pod("other")}, []*snapshot.Node{n}
+	if found := backoff.FindUnused(r.snapshot(), &plan.Plan{Unplaced: []plan.Unplaced{{Pod: waiting}}}); len(found) != 0 {
+		t.Errorf("%+v", found)
 	}
 }
 

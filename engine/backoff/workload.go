@@ -57,8 +57,7 @@ func used(f snapshot.Failure, p *snapshot.Pool, nodes []*snapshot.Node, now time
 func trying(f snapshot.Failure, p *snapshot.Pool, s *snapshot.Snapshot, oldest *snapshot.Pod) bool {
 	kinds := kinds{}
 	return slices.ContainsFunc(s.Nodes, func(n *snapshot.Node) bool {
-		return launchedSince(n, p, f) && !n.Deleting() && !recorded(n.Claim, f.Workload) && (!n.Registered() || judged(n, s.Now)) && !later(oldest, n) &&
-			!slices.ContainsFunc(n.Pods, func(on *snapshot.Pod) bool { return !uses(on, f.Workload) && kinds.exchanged(on, oldest) })
+		return launchedSince(n, p, f) && !n.Deleting() && !recorded(n.Claim, f.Workload) && (!n.Registered() || judged(n, s.Now)) && !later(oldest, n) && !kinds.taken(n, oldest)
 	})
 }
 
