@@ -18,7 +18,7 @@ import (
 func (s *Store) putPod(pod *corev1.Pod) {
 	k := key(pod)
 	old, ok := s.pods[k]
-	if !mayWait(pod) || ok && old.UID != pod.UID {
+	if !Waits(pod) || ok && old.UID != pod.UID {
 		s.forgetPlanned(pod)
 	}
 	s.dropPod(k)
@@ -41,7 +41,7 @@ func (s *Store) putPod(pod *corev1.Pod) {
 		}
 		on.put(k, wrapped)
 		s.machines.touch(pod.Spec.NodeName)
-	case mayWait(pod), s.options.Offline && gated(pod):
+	case Waits(pod), s.options.Offline && gated(pod):
 		s.waiting.put(k, wrapped, unschedulable(pod) || s.options.Offline && (gated(pod) || pod.Status.Phase == ""))
 	}
 }
@@ -131,12 +131,9 @@ func (s *Store) dropPod(k string) {
 }
 
 // Waits reports whether a pod of a live cluster has no node and may need a machine:
-// kube-scheduler has found none for it, or has not tried it yet.
-func Waits(pod *corev1.Pod) bool { return mayWait(pod) }
-
-// mayWait holds for nominated pods as well: a nomination only says where
-// a pod is expected.
-func mayWait(pod *corev1.Pod) bool {
+// kube-scheduler has found none for it, or has not tried it yet. A nomination only says where a pod
+// is expected.
+func Waits(pod *corev1.Pod) bool {
 	ended := eviction.Terminal(pod) || eviction.Terminating(pod)
 	follows := eviction.Daemon(pod) || eviction.Mirror(pod)
 	return !ended && !follows && pod.Spec.NodeName == "" && !gated(pod)

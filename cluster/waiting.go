@@ -6,12 +6,12 @@ import (
 	"github.com/millwright-dev/millwright/engine/snapshot"
 )
 
-// waiting are the pods that have no node. Those that their scheduler found no node for, or that were
-// read from a file and never applied, are pending, and so are then those that it has not tried yet:
-// in a burst that takes it many seconds, and they are planned on what room there is like all others.
+// waiting are the pods that have no node. Those are pending that their scheduler found no node for, or
+// that were read from a file and never applied; and where a scheduler found no node for some, those that
+// it has not tried yet: in a burst that takes it many seconds, and they are planned like all others.
 type waiting struct {
 	refused, untried *table[*snapshot.Pod]
-	// schedulers counts the refused pods by the name of their scheduler.
+	// schedulers counts the pods that a scheduler found no node for, by its name.
 	schedulers map[string]int
 }
 
@@ -25,16 +25,17 @@ func (w *waiting) put(key string, p *snapshot.Pod, refused bool) {
 		return
 	}
 	w.refused.put(key, p)
-	w.schedulers[p.Spec.SchedulerName]++
+	if unschedulable(p.Pod) {
+		w.schedulers[p.Spec.SchedulerName]++
+	}
 }
 
 func (w *waiting) drop(key string, p *snapshot.Pod) {
 	w.untried.drop(key)
-	if _, ok := w.refused.byKey[key]; !ok {
-		return
+	if _, ok := w.refused.byKey[key]; ok && unschedulable(p.Pod) {
+		w.schedulers[p.Spec.SchedulerName]--
 	}
 	w.refused.drop(key)
-	w.schedulers[p.Spec.SchedulerName]--
 }
 
 // find is a pending pod.
